@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libpenstock: read flash that sits in other machines, straight into the memory an accelerator
+ * uses, and know what each wait was for.
+ *
+ * A context owns the I/O. A volume is opened from a URI and is an array of bytes: any offset and
+ * length will do, blocks and their edges are the library's business. Memory that data lands in is
+ * registered first. Reads and writes are asynchronous, with a callback or a queue of completions;
+ * each has a blocking twin.
+ *
+ *	pst_context_new(NULL, &ctx, &err);
+ *	pst_volume_open(ctx, "nvme+tcp://10.0.0.1/nqn.2026-11.io.penstock:default", NULL, &vol, &err);
+ *	pst_memory_host(ctx, buf, sizeof(buf), &mem, &err);
+ *	pst_read_sync(vol, mem, 0, offset, length, &completion);
+ *
+ * Threads. A threaded context (the default) has I/O threads of its own; every function may then
+ * be called from any thread, callbacks come on an I/O thread and must not block, nor call a _sync
+ * function. A polled context has none: all its functions are called from one thread, and I/O
+ * moves only inside pst_poll(), pst_wait() and the _sync functions, which is where callbacks come.
+ *
+ * Results. Functions return 0 (or a count) or a negative errno value; with a struct pst_error
+ * they also say in a sentence what was wrong and what to do. Results come back through ret_
+ * parameters, written only on success. Objects are freed by their _free or _close function, which
+ * takes NULL. Option structs are zero-initialised for defaults and start with their size, so that
+ * fields can be added: `struct pst_volume_options o = PST_OPTIONS(o);`.
+ *
+ * Names beginning with pst_ or PST_ are reserved.
+ */
+#ifndef PENSTOCK_H
+#define PENSTOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PST_VERSION_MAJOR 0
+#define PST_VERSION_MINOR 1
+#define PST_VERSION_PATCH 0
+
+#define PST_API __attribute__((visibility("default")))
+#define PST_OPTIONS(var) { .struct_size = sizeof(var) }
+
+/* "0.1.0" of the library in use. */
+PST_API const char *pst_version(void);
+
+struct pst_error {
+	int code;       /* errno value, positive; 0 = none */
+	char text[512]; /* one line, no newline */
+};
+
+/* ---- context ----------------------------------------------------------------------------- */
+
+struct pst_context;
+
+enum pst_mode {
+	PST_MODE_THREADED,
+	PST_MODE_POLLED,
+};
+
+struct pst_context_options {
+	size_t struct_size;
+	enum pst_mode mode;
+	unsigned int threads;      /* threaded: I/O threads, 0 = 1; volumes' queues are spread over them */
+	unsigned int max_inflight; /* most requests at a time, 0 = 4096; more: -EAGAIN */
+	uint64_t spin_ns;          /* poll this long before sleeping; 0 = never */
+	const char *hostnqn;       /* NULL: /etc/nvme/hostnqn, or one generated for this process */
+	const char *hostid;        /* UUID; NULL: /etc/nvme/hostid, or from hostnqn */
+};
+
+PST_API int pst_context_new(const struct pst_context_options *opts, struct pst_context **ret_ctx,
+			    struct pst_error *err);
+/* Every volume, memory and dataset of it must be closed before. */
+PST_API void pst_context_free(struct pst_context *ctx);
+/* "uring", "epoll": how the context does its I/O. */
+PST_API const char *pst_context_io(const struct pst_context *ctx);
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+struct pst_memory;
+
+enum pst_memory_kind {
+	PST_MEMORY_HOST,     /* ordinary memory */
+	PST_MEMORY_EMULATED, /* an emulated accelerator's memory: no CPU address */
+};
+
+/* Which way the bytes of a request really went. */
+enum pst_path {
+	PST_PATH_NONE,
+	PST_PATH_HOST,     /* received or read into host memory */
+	PST_PATH_STAGED,   /* through a pinned staging ring, copied by the accelerator's driver */
+	PST_PATH_GDR,      /* GPUDirect RDMA */
+	PST_PATH_GDS,      /* GPUDirect Storage (cuFile) */
+	PST_PATH_EMULATED, /* staging ring, then an emulated copy engine */
+};
+
+PST_API const char *pst_path_name(enum pst_path path);
+
+/* Registers memory that the caller owns and keeps until pst_memory_free(). */
+PST_API int pst_memory_host(struct pst_context *ctx, void *ptr, size_t size,
+			    struct pst_memory **ret_mem, struct pst_error *err);
+/* Allocates host memory, page-aligned. */
+PST_API int pst_memory_alloc(struct pst_context *ctx, size_t size, struct pst_memory **ret_mem,
+			     struct pst_error *err);
+
+struct pst_emulated_options {
+	size_t struct_size;
+	uint64_t copy_bytes_per_second; /* of its copy engine; 0 = 25e9 */
+	uint64_t copy_latency_ns;       /* per copy; 0 = 5000 */
+	size_t staging_bytes;           /* staging ring; 0 = 32 MiB */
+};
+
+/* Memory of an emulated accelerator: for trying and testing without one, and labelled so. */
+PST_API int pst_memory_emulated(struct pst_context *ctx, size_t size,
+				const struct pst_emulated_options *opts, struct pst_memory **ret_mem,
+				struct pst_error *err);
+PST_API enum pst_memory_kind pst_memory_kind(const struct pst_memory *mem);
+PST_API size_t pst_memory_size(const struct pst_memory *mem);
+/* CPU address, or NULL where there is none. */
+PST_API void *pst_memory_ptr(const struct pst_memory *mem);
+/* Copies out of or into any kind of memory, blocking: for checking contents. */
+PST_API int pst_memory_copy_out(struct pst_memory *mem, size_t offset, void *dst, size_t n);
+PST_API int pst_memory_copy_in(struct pst_memory *mem, size_t offset, const void *src, size_t n);
+PST_API void pst_memory_free(struct pst_memory *mem);
+
+/* ---- volumes ----------------------------------------------------------------------------- */
+
+struct pst_volume;
+
+struct pst_volume_options {
+	size_t struct_size;
+	/* Each overrides the URI's query when not zero. */
+	unsigned int queues;        /* I/O queues (connections); 0 = 1 */
+	unsigned int depth;         /* commands in flight per queue; 0 = 128 */
+	bool header_digest;
+	bool data_digest;
+	bool read_only;
+	uint64_t keep_alive_ns;     /* 0 = 5 s */
+	uint64_t io_timeout_ns;     /* 0 = 30 s: a command older than this costs its connection */
+	uint64_t connect_timeout_ns; /* 0 = 10 s */
+	uint64_t loss_timeout_ns;   /* 0 = 600 s: give up reconnecting and fail what is waiting */
+};
+
+struct pst_volume_info {
+	uint64_t size_bytes;
+	uint32_t block_bytes;
+	uint32_t max_transfer_bytes; /* of one command; larger requests are split */
+	uint32_t optimal_bytes;      /* preferred request size */
+	unsigned int queues;
+	unsigned int depth;
+	bool read_only;
+	bool volatile_cache; /* writes are durable only after a flush */
+	char transport[16];  /* "tcp", "file" */
+	char uri[512];
+	char subsystem_nqn[224];
+	char address[80];
+	char model[48];
+	char serial[24];
+	char firmware[12];
+	uint32_t nsid;
+	uint8_t uuid[16];
+};
+
+/*
+ * URIs: nvme+tcp://HOST[:PORT]/SUBNQN[/NSID][?queues=4&depth=64&hdgst=1&ddgst=1&kato=5s
+ * &io_timeout=30s&connect_timeout=10s&loss_timeout=600s], file:/path. Blocks until connected.
+ */
+PST_API int pst_volume_open(struct pst_context *ctx, const char *uri,
+			    const struct pst_volume_options *opts, struct pst_volume **ret_vol,
+			    struct pst_error *err);
+PST_API void pst_volume_info(const struct pst_volume *vol, struct pst_volume_info *ret_info);
+/* Waits for requests in flight, then disconnects in order. */
+PST_API void pst_volume_close(struct pst_volume *vol);
+
+/* Where a request spent its time, nanoseconds. Parts that cannot be seen are in @remote. */
+struct pst_timing {
+	uint64_t total;
+	uint64_t client_queue; /* from submit until on the wire */
+	uint64_t network;      /* transfer, as far as this end can tell it from the target's work */
+	uint64_t target_queue;
+	uint64_t qos;
+	uint64_t media;
+	uint64_t staging; /* waiting for and copying by the copy engine */
+	uint64_t wakeup;  /* from arrival until the callback */
+	uint64_t remote;  /* network and target together, where the target does not tell */
+};
+
+struct pst_completion {
+	int error;            /* 0 or a negative errno value */
+	uint16_t nvme_status; /* SCT << 8 | SC when the error came from a controller, else 0 */
+	enum pst_path path;
+	uint64_t bytes; /* moved; on error: 0, and the destination's contents are undefined */
+	struct pst_timing timing;
+	void *user;
+};
+
+/* The name of a status as the NVMe standard has it ("LBA Out of Range"). */
+PST_API const char *pst_nvme_status_name(uint16_t nvme_status);
+
+typedef void (*pst_callback)(const struct pst_completion *completion, void *user);
+
+/*
+ * Asynchronous requests. With @cb the completion is handed to it; without, it waits in the
+ * context's queue for pst_wait(). Returns 0 when it is under way (a completion will come, once),
+ * or -EAGAIN (too many in flight), -EINVAL (outside the volume or the memory), -EROFS.
+ * Zero length is allowed and completes at once. Overlapping requests in flight have no order.
+ */
+PST_API int pst_read(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset, uint64_t offset,
+		     uint64_t length, pst_callback cb, void *user);
+/*
+ * Writes whose edges are not block-aligned read, merge and write those edge blocks; requests of
+ * this volume object that overlap an edge block wait for it, other writers of it must not be.
+ */
+PST_API int pst_write(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset, uint64_t offset,
+		      uint64_t length, pst_callback cb, void *user);
+/* Every write completed before is durable when this completes. */
+PST_API int pst_flush(struct pst_volume *vol, pst_callback cb, void *user);
+/* Deallocates the blocks that lie whole within the range; they read as zeroes where the target says so. */
+PST_API int pst_discard(struct pst_volume *vol, uint64_t offset, uint64_t length, pst_callback cb,
+			void *user);
+PST_API int pst_write_zeroes(struct pst_volume *vol, uint64_t offset, uint64_t length, pst_callback cb,
+			     void *user);
+
+/* Blocking twins: return completion.error. @ret_completion may be NULL. */
+PST_API int pst_read_sync(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset,
+			  uint64_t offset, uint64_t length, struct pst_completion *ret_completion);
+PST_API int pst_write_sync(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset,
+			   uint64_t offset, uint64_t length, struct pst_completion *ret_completion);
+PST_API int pst_flush_sync(struct pst_volume *vol, struct pst_completion *ret_completion);
+
+/* Polled: runs the I/O, waiting up to @timeout_ns for something to happen. Returns callbacks made. */
+PST_API int pst_poll(struct pst_context *ctx, uint64_t timeout_ns);
+/* Takes up to @max completions of requests made without a callback; waits for at least one. */
+PST_API int pst_wait(struct pst_context *ctx, struct pst_completion *ret_completions, int max,
+		     uint64_t timeout_ns);
+
+struct pst_volume_stats {
+	uint64_t reads;
+	uint64_t writes;
+	uint64_t read_bytes;
+	uint64_t write_bytes;
+	uint64_t errors;
+	uint64_t retries;
+	uint64_t reconnects;
+	uint64_t inflight;
+	uint64_t path_bytes[8]; /* by enum pst_path */
+	bool connected;
+};
+
+/* Safe in every state, from any thread. */
+PST_API void pst_volume_stats(const struct pst_volume *vol, struct pst_volume_stats *ret_stats);
+
+/* ---- discovery --------------------------------------------------------------------------- */
+
+struct pst_discovery_entry {
+	char transport[8]; /* "tcp", "rdma", ... */
+	char family[8];    /* "ipv4", "ipv6", ... */
+	char kind[32];     /* "nvme subsystem", "current discovery subsystem", ... */
+	char address[256];
+	char service[32]; /* port */
+	char subsystem_nqn[224];
+	char secure[32]; /* "not specified", "required", "not required" */
+	uint16_t port_id;
+	uint16_t controller_id;
+	uint16_t admin_queue_size;
+	uint16_t flags;
+};
+
+/* Reads the discovery log of the controller at "[tcp://]ADDR[:PORT]" (8009 if none). Free with pst_discovery_free(). */
+PST_API int pst_discover(struct pst_context *ctx, const char *address, uint64_t *ret_generation,
+			 struct pst_discovery_entry **ret_entries, size_t *ret_count,
+			 struct pst_error *err);
+PST_API void pst_discovery_free(struct pst_discovery_entry *entries);
+
+/* ---- datasets ---------------------------------------------------------------------------- */
+
+/* A dataset is a POSIX tar archive at the beginning of a volume; a sample is a regular file in it. */
+struct pst_dataset;
+
+struct pst_sample {
+	const char *name; /* the dataset's, until it is closed */
+	uint64_t offset;  /* of its contents, bytes from the volume's start */
+	uint64_t size;
+};
+
+/* Reads the index; blocks. -EBADMSG with the offset when it is no valid archive. */
+PST_API int pst_dataset_open(struct pst_volume *vol, struct pst_dataset **ret_dataset,
+			     struct pst_error *err);
+PST_API uint64_t pst_dataset_count(const struct pst_dataset *ds);
+PST_API int pst_dataset_sample(const struct pst_dataset *ds, uint64_t index, struct pst_sample *ret_sample);
+/* -ENOENT if there is no sample of that name. */
+PST_API int pst_dataset_find(const struct pst_dataset *ds, const char *name, uint64_t *ret_index);
+PST_API void pst_dataset_close(struct pst_dataset *ds);
+
+/* ---- feeds ------------------------------------------------------------------------------- */
+
+/*
+ * A feed hands an accelerator one batch after another: each epoch a new permutation of the
+ * samples, given by seed and epoch alone, split over ranks, read ahead into a ring of batches.
+ */
+struct pst_feed;
+
+struct pst_feed_options {
+	size_t struct_size;
+	uint32_t batch;    /* samples per batch; 0 = 1 */
+	uint32_t prefetch; /* batches read ahead; 0 = 2 */
+	uint32_t inflight; /* requests in flight at most; 0 = chosen from the volume's queues and depth */
+	uint32_t request_bytes; /* samples are read in requests of at most this; 0 = the volume's optimum */
+	uint64_t seed;
+	bool sequential; /* no shuffle */
+	bool keep_last;  /* also hand out the last, smaller batch of an epoch */
+	uint32_t rank;
+	uint32_t ranks; /* 0 = 1 */
+};
+
+struct pst_batch_sample {
+	uint64_t index;   /* in the dataset */
+	size_t mem_offset; /* where in the feed's memory it lies */
+	uint64_t size;
+	int error; /* 0 or a negative errno value: this sample's data is not there */
+};
+
+struct pst_batch {
+	uint64_t epoch;
+	uint64_t number; /* within the epoch */
+	uint32_t count;
+	const struct pst_batch_sample *samples;
+	uint64_t bytes;
+	enum pst_path path;
+	uint64_t wait_ns;          /* how long pst_feed_next() waited for it: the stall */
+	struct pst_timing stall; /* that wait, by what the request that arrived last was doing; sums to wait_ns */
+	void *priv;
+};
+
+/* @mem must hold prefetch + 1 batches of the largest samples; pst_feed_memory_size() says how much. */
+PST_API size_t pst_feed_memory_size(const struct pst_dataset *ds, const struct pst_feed_options *opts);
+PST_API int pst_feed_new(struct pst_dataset *ds, struct pst_memory *mem,
+			 const struct pst_feed_options *opts, struct pst_feed **ret_feed,
+			 struct pst_error *err);
+PST_API uint64_t pst_feed_batches(const struct pst_feed *feed); /* per epoch, of this rank */
+/* Begins an epoch: its batches start to be read. The epoch before is abandoned if not at its end. */
+PST_API int pst_feed_start(struct pst_feed *feed, uint64_t epoch);
+/* Waits for the next batch. 1: @ret_batch is there; 0: end of the epoch; -ETIMEDOUT; -errno. */
+PST_API int pst_feed_next(struct pst_feed *feed, uint64_t timeout_ns, struct pst_batch *ret_batch);
+/* The batch's memory may be used for another. Batches are released in the order they were given. */
+PST_API void pst_feed_release(struct pst_feed *feed, struct pst_batch *batch);
+PST_API void pst_feed_free(struct pst_feed *feed);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
