@@ -6,9 +6,9 @@
 #include "base/pool.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/check.h"
 #include "base/util.h"
 
@@ -49,14 +49,14 @@ int pool_init(struct pool *p, size_t size, size_t count)
 	if (!size_add(size, align - 1, &slot))
 		return -ENOMEM;
 	slot = ALIGN_DOWN(slot, align);
-	/* aligned_alloc() wants a multiple of the alignment. */
+	/* Whole cache lines, so that no other object shares the last one. */
 	if (!size_mul(slot, count, &bytes) || !size_add(bytes, POOL_CACHE_LINE - 1, &bytes))
 		return -ENOMEM;
 	bytes = ALIGN_DOWN(bytes, POOL_CACHE_LINE);
 
-	p->memory = aligned_alloc(POOL_CACHE_LINE, bytes);
-	p->free = malloc(count * sizeof(*p->free));
-	p->in_use = calloc(DIV_ROUND_UP(count, 8), 1);
+	p->memory = mem_aligned(POOL_CACHE_LINE, bytes);
+	p->free = mem_calloc(count, sizeof(*p->free));
+	p->in_use = mem_zalloc(DIV_ROUND_UP(count, 8));
 	if (!p->memory || !p->free || !p->in_use) {
 		pool_deinit(p);
 		return -ENOMEM;
@@ -77,9 +77,9 @@ void pool_deinit(struct pool *p)
 	INVARIANT(pool_is_full(p));
 	if (p->memory)
 		pool_unguard(p->memory, p->slot * p->count);
-	free(p->memory);
-	free(p->free);
-	free(p->in_use);
+	mem_free(p->memory);
+	mem_free(p->free);
+	mem_free(p->in_use);
 	*p = (struct pool)POOL_NULL;
 }
 
