@@ -32,11 +32,24 @@ enum io_op_kind {
 	IO_OP_ZERO,
 };
 
+/*
+ * io_op.flags: what the kind of operation needs (IO_FILE_DSYNC of a write, IO_ZERO_KEEP of a zero)
+ * and one bit of loop.c's. An operation with IO_OP_FINISHED is on the finished list: its result is
+ * set, and an implementation may still change the result (a stream that is closed meanwhile) but
+ * must not finish it again.
+ */
+#define IO_ZERO_KEEP   (1U << 0)
+#define IO_OP_FINISHED (1U << 7)
+
 struct io_ops {
 	const char *name;
 	void (*free)(struct io_loop *loop);
 
-	/* Wait up to @timeout_ns (0: just look) and move what finished to loop->finished. */
+	/*
+	 * Wait up to @timeout_ns (0: just look) and move what finished to loop->finished. loop.c
+	 * has already capped @timeout_ns by the next timer, and passes 0 when work is waiting. A
+	 * message that comes after that must end the wait: see wake.
+	 */
 	int (*poll)(struct io_loop *loop, uint64_t timeout_ns);
 	/* Wake a poll in progress; any thread, async-signal-safe. */
 	void (*wake)(struct io_loop *loop);
@@ -64,7 +77,7 @@ struct io_ops {
 
 	int (*file_open)(struct io_loop *loop, const char *path, const struct io_file_options *opts,
 			 struct io_file **ret_file, struct err *err);
-	/* READ, WRITE (op->flags), SYNC, DISCARD, ZERO (op->flags & 1: keep): op is filled in. */
+	/* READ, WRITE (IO_FILE_DSYNC), SYNC, DISCARD, ZERO (IO_ZERO_KEEP): op is filled in. */
 	void (*file_submit)(struct io_loop *loop, struct io_file *f, struct io_op *op);
 };
 
@@ -114,11 +127,13 @@ struct io_loop {
 	bool in_turn;
 };
 
+/* Marks @op pending with everything of an earlier use cleared; the fronts in front.c call it. */
+void io_op_begin(struct io_loop *loop, struct io_op *op, enum io_op_kind kind, void *obj);
 /* For implementations: put @op on the finished list. */
 void io_op_finish(struct io_op *op, int64_t result);
 void io_loop_base_init(struct io_loop *loop, const struct io_ops *ops);
 void io_loop_base_deinit(struct io_loop *loop);
-/* Nanoseconds until the next timer, capped by @limit_ns. */
+/* Nanoseconds from now (read anew) until the next timer, capped by @limit_ns. */
 uint64_t io_loop_until_timer(struct io_loop *loop, uint64_t limit_ns);
 
 int io_uring_loop_new(const struct io_loop_options *opts, struct io_loop **ret_loop, struct err *err);
