@@ -16,12 +16,15 @@
 #define TESTS_TAP_H
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define TAP_UNUSED_	   __attribute__((unused))
 #define TAP_PRINTF_(f, a) __attribute__((format(printf, f, a)))
@@ -148,6 +151,34 @@ TAP_UNUSED_ TAP_PRINTF_(6, 7) static bool tap_is_mem_(const void *got, const voi
 	if (!tap_ok_(at == n, file, line, "%s", name))
 		diag("byte %zu of %zu: got 0x%02x, want 0x%02x", at, n, g[at], w[at]);
 	return at == n;
+}
+
+/*
+ * is_abort(fn, arg, fmt, ...): fn(arg) ends in abort(), as a broken INVARIANT does. It runs in a
+ * child, whose stderr is dropped.
+ */
+#define is_abort(fn, arg, ...) tap_is_abort_(fn, arg, __FILE__, __LINE__, __VA_ARGS__)
+
+TAP_UNUSED_ TAP_PRINTF_(5, 6) static bool tap_is_abort_(void (*fn)(void *arg), void *arg,
+							const char *file, int line, const char *fmt,
+							...)
+{
+	int status = 0;
+
+	TAP_NAME_(name);
+	fflush(stdout);
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(2);
+		fn(arg);
+		_exit(0);
+	}
+	if (child > 0)
+		waitpid(child, &status, 0);
+	return tap_ok_(child > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, file, line,
+		       "%s", name);
 }
 
 /* One check that cannot be made here; `why` says what is missing. */

@@ -9,7 +9,7 @@
  *	h = hash_bytes(h, data, n);
  *
  * Bytes go through FNV-1a, so cutting them differently gives the same value; whole words go through
- * a multiply and a shift each, which is what a simulator can afford per event.
+ * two multiplications each, which is what a simulator can afford per event.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
@@ -34,13 +34,13 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *p, size_t n)
 /* Appends one number. Every bit of it and of the state reaches every bit of the result. */
 static inline uint64_t hash_u64(uint64_t hash, uint64_t value)
 {
-	/* Rotating the state keeps a value from undoing the one before it. */
-	uint64_t h = (hash << 25 | hash >> 39) ^ value;
+	/* Rotating the state keeps a value from undoing the one before it; adding, a zero from vanishing. */
+	uint64_t h = ((hash << 25 | hash >> 39) ^ value) + UINT64_C(0x9e3779b97f4a7c15);
 
-	h *= UINT64_C(0x9e3779b97f4a7c15);
-	h ^= h >> 32;
-	h *= UINT64_C(0xd6e8feb86659fd93);
-	return h ^ h >> 32;
+	/* The finaliser of SplitMix64. */
+	h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
+	return h ^ h >> 31;
 }
 
 /* Appends a text and its end, so that "ab" "c" and "a" "bc" differ. */

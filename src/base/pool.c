@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/alloc.h"
 #include "base/check.h"
 #include "base/util.h"
 
