@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arithmetic on lengths and offsets that a peer or a file had a say in. Each function returns true
- * and writes its result if that result fits, and otherwise returns false and writes nothing. Ignoring
- * the answer does not compile.
+ * Arithmetic on lengths and offsets that a peer or a file had a say in. Each function returns
+ * true and writes its result if that result fits, and otherwise returns false and writes nothing.
+ * Ignoring the answer does not compile.
  */
 #ifndef BASE_CHECK_H
 #define BASE_CHECK_H

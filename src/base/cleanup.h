@@ -16,7 +16,10 @@
 
 #include "base/util.h"
 
-/* Calls fn(&variable) at the end of the variable's scope. The variable must have been initialised. */
+/*
+ * Calls fn(&variable) at the end of the variable's scope. The variable must have been
+ * initialised.
+ */
 #define _cleanup_(fn) __attribute__((cleanup(fn)))
 
 /* Defines `fn`p, which calls `fn` on a variable of `type` (a pointer) unless it is NULL. */

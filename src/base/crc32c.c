@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fits isa-l's call to ours: isa-l leaves the inversion at both ends to its caller and counts in int. */
+/*
+ * Fits isa-l's call to ours: isa-l leaves the inversion at both ends to its caller and counts in
+ * int.
+ */
 #include "base/crc32c.h"
 
 #include <isa-l/crc.h>

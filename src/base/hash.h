@@ -34,7 +34,10 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *p, size_t n)
 /* Appends one number. Every bit of it and of the state reaches every bit of the result. */
 static inline uint64_t hash_u64(uint64_t hash, uint64_t value)
 {
-	/* Rotating the state keeps a value from undoing the one before it; adding, a zero from vanishing. */
+	/*
+	 * Rotating the state keeps a value from undoing the one before it; adding, a zero from
+	 * vanishing.
+	 */
 	uint64_t h = ((hash << 25 | hash >> 39) ^ value) + UINT64_C(0x9e3779b97f4a7c15);
 
 	/* The finaliser of SplitMix64. */

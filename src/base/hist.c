@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bucket arithmetic. With P = 2^HIST_PART_BITS, values below P have a bucket each; above, the bucket
- * is made of the position of the value's top bit and the HIST_PART_BITS bits that follow it. Numbers
- * run on without a gap, so bucket order is value order.
+ * Bucket arithmetic. With P = 2^HIST_PART_BITS, values below P have a bucket each; above, the
+ * bucket is made of the position of the value's top bit and the HIST_PART_BITS bits that follow
+ * it. Numbers run on without a gap, so bucket order is value order.
  */
 #include "base/hist.h"
 
@@ -73,7 +73,10 @@ double hist_mean(const struct hist *h)
 static uint64_t hist_rank(const struct hist *h, double percent)
 {
 	double exact = percent / 100 * (double)h->count;
-	/* 99.9 is not a binary fraction: do not let its error of 1 part in 10^16 take the next rank. */
+	/*
+	 * 99.9 is not a binary fraction: do not let its error of 1 part in 10^16 take the next
+	 * rank.
+	 */
 	double rank = ceil(exact - exact * 1e-12);
 
 	if (!(rank >= 1))

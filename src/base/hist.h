@@ -16,7 +16,10 @@
 enum {
 	/* 128 parts per power of two: widest bucket 1/128 of its value, its middle within 1/256. */
 	HIST_PART_BITS = 7,
-	/* 2^41 ns is 36 minutes; no request lives that long. Longer ones count in the last bucket. */
+	/*
+	 * 2^41 ns is 36 minutes; no request lives that long. Longer ones count in the last
+	 * bucket.
+	 */
 	HIST_MAX_BITS = 41,
 	HIST_BUCKETS = (HIST_MAX_BITS - HIST_PART_BITS + 1) << HIST_PART_BITS,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intrusive, circular, doubly linked list. Membership costs no allocation, and an element can leave
- * without knowing its list. A removed element points to itself, so removing it twice is harmless and
- * list_is_linked() can be asked at any time after list_init().
+ * Intrusive, circular, doubly linked list. Membership costs no allocation, and an element can
+ * leave without knowing its list. A removed element points to itself, so removing it twice is
+ * harmless and list_is_linked() can be asked at any time after list_init().
  *
  * Ownership: the list owns nothing. Thread: none of this locks.
  */

@@ -4,10 +4,11 @@
  *
  *	level=info event=connect host=nqn.2014-08.org.nvmexpress:uuid:... cntlid=1 qid=2
  *
- * The caller gives typed fields, never a ready-made text, so a value that a peer chose cannot forge
- * a line or a field: anything but plain printable characters is quoted and escaped. Lines are made
- * on the stack, have a bounded length and go to a sink in one call. Libraries are given a `struct
- * log`; only the daemon and the command line own one. Time is the sink's business (journald has it).
+ * The caller gives typed fields, never a ready-made text, so a value that a peer chose cannot
+ * forge a line or a field: anything but plain printable characters is quoted and escaped. Lines
+ * are made on the stack, have a bounded length and go to a sink in one call. Libraries are given
+ * a `struct log`; only the daemon and the command line own one. Time is the sink's business
+ * (journald has it).
  *
  * Thread: a `struct log` is constant once set up; log_event() may then be called from any thread if
  * the sink may.

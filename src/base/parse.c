@@ -64,7 +64,10 @@ int parse_u64(const char *s, uint64_t *ret)
 	int count = take_digits(&s, base, &value);
 
 	if (count == -ERANGE) {
-		/* Too large only if nothing but digits follows; otherwise it was no number at all. */
+		/*
+		 * Too large only if nothing but digits follows; otherwise it was no number at
+		 * all.
+		 */
 		while (digit_value(*s, base) >= 0)
 			s++;
 		return *s == '\0' ? -ERANGE : -EINVAL;
@@ -145,7 +148,10 @@ static int scale_exactly(uint64_t digits, uint64_t scale, uint64_t factor, uint6
 	}
 	factor /= a;
 	scale /= a;
-	/* Now factor and scale share no divisor: the result is whole only if scale divides digits. */
+	/*
+	 * Now factor and scale share no divisor: the result is whole only if scale divides
+	 * digits.
+	 */
 	if (digits % scale != 0)
 		return -EINVAL;
 	return u64_mul(digits / scale, factor, ret) ? 0 : -ERANGE;
@@ -170,7 +176,10 @@ int parse_size(const char *s, uint64_t *ret_bytes)
 	if (r < 0)
 		return r;
 	if (*s != '\0') {
-		/* |0x20 makes an ASCII letter lower case, and makes no letter of anything else here. */
+		/*
+		 * |0x20 makes an ASCII letter lower case, and makes no letter of anything else
+		 * here.
+		 */
 		const char *at = strchr(letters, *s | 0x20);
 
 		if (!at || !*at)

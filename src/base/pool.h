@@ -31,8 +31,8 @@ struct pool {
 enum { POOL_COUNT_MAX = 1 << 24 };
 
 /*
- * `count` objects of `size` bytes, aligned to a cache line (64) if they are that long, and otherwise
- * for any type; zeroed. -ENOMEM; -EINVAL if size is 0 or count above POOL_COUNT_MAX.
+ * `count` objects of `size` bytes, aligned to a cache line (64) if they are that long, and
+ * otherwise for any type; zeroed. -ENOMEM; -EINVAL if size is 0 or count above POOL_COUNT_MAX.
  */
 int pool_init(struct pool *p, size_t size, size_t count);
 

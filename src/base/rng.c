@@ -72,7 +72,10 @@ uint64_t rng_between(struct rng *r, uint64_t min, uint64_t max)
 
 bool rng_chance_ppm(struct rng *r, uint32_t ppm)
 {
-	/* One draw always, so that a seed's other draws stay where they are when a chance is tuned. */
+	/*
+	 * One draw always, so that a seed's other draws stay where they are when a chance is
+	 * tuned.
+	 */
 	return (rng_u64(r) >> 32) * UINT64_C(1000000) >> 32 < ppm;
 }
 

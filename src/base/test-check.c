@@ -36,7 +36,8 @@ static void test_limits_u64(void)
 	ok(!u64_mul(UINT64_C(1) << 32, UINT64_C(1) << 32, &v), "u64_mul past it by one bit");
 	ok(u64_add(3, 4, &v), "a result may be one of the operands ...");
 	ok(u64_add(v, v, &v) && v == 14, "... as it is written last");
-	is_u64(u64_add_saturated(UINT64_MAX - 1, 5), UINT64_MAX, "a saturated sum stops at the top");
+	is_u64(u64_add_saturated(UINT64_MAX - 1, 5), UINT64_MAX,
+	       "a saturated sum stops at the top");
 	is_u64(u64_add_saturated(2, 5), 7, "and is a sum below it");
 }
 

@@ -23,7 +23,8 @@ static uint32_t crc32c_by_definition(uint32_t crc, const uint8_t *p, size_t n)
 static void test_rfc3720(void)
 {
 	static const uint8_t read10[48] = {
-		0x01, 0xc0, [16] = 0x14, [22] = 0x04, [27] = 0x14, [31] = 0x18, [32] = 0x28, [40] = 0x02,
+		0x01,        0xc0,        [16] = 0x14, [22] = 0x04,
+		[27] = 0x14, [31] = 0x18, [32] = 0x28, [40] = 0x02,
 	};
 	uint8_t p[32];
 

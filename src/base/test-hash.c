@@ -11,7 +11,8 @@ static void test_published(void)
 {
 	is_u64(hash_bytes(HASH_INIT, "", 0), UINT64_C(0xcbf29ce484222325), "FNV-1a of nothing");
 	is_u64(hash_bytes(HASH_INIT, "a", 1), UINT64_C(0xaf63dc4c8601ec8c), "FNV-1a of a");
-	is_u64(hash_bytes(HASH_INIT, "foobar", 6), UINT64_C(0x85944171f73967e8), "FNV-1a of foobar");
+	is_u64(hash_bytes(HASH_INIT, "foobar", 6), UINT64_C(0x85944171f73967e8),
+	       "FNV-1a of foobar");
 }
 
 static void test_recorded(void)
@@ -27,7 +28,8 @@ static void test_cuts(void)
 {
 	uint64_t whole = hash_bytes(HASH_INIT, "abcdef", 6);
 
-	is_u64(hash_bytes(hash_bytes(HASH_INIT, "ab", 2), "cdef", 4), whole, "cutting bytes is free");
+	is_u64(hash_bytes(hash_bytes(HASH_INIT, "ab", 2), "cdef", 4), whole,
+	       "cutting bytes is free");
 	ok(hash_str(hash_str(HASH_INIT, "ab"), "c") != hash_str(hash_str(HASH_INIT, "a"), "bc"),
 	   "cutting texts is not");
 	ok(hash_u64(hash_u64(HASH_INIT, 1), 2) != hash_u64(hash_u64(HASH_INIT, 2), 1),

@@ -43,7 +43,8 @@ static uint64_t draw_tail(struct rng *r)
 
 static uint64_t draw_two_groups(struct rng *r)
 {
-	return rng_chance_ppm(r, 990000) ? 80000 + rng_below(r, 3000) : 9000000 + rng_below(r, 90000);
+	return rng_chance_ppm(r, 990000) ? 80000 + rng_below(r, 3000)
+					 : 9000000 + rng_below(r, 90000);
 }
 
 static uint64_t draw_same(struct rng *r)
@@ -93,9 +94,10 @@ static void test_shape(const char *name, uint64_t (*draw)(struct rng *r), size_t
 	   "%s, %zu samples: minimum, maximum and count are exact", name, count);
 	ok(fabs(hist_mean(&h) - sum / (double)count) <= sum * 1e-9, "%s, %zu samples: mean", name,
 	   count);
-	is_u64(hist_percentile(&h, 0), samples[0], "%s, %zu samples: 0 %% is the minimum", name, count);
-	is_u64(hist_percentile(&h, 100), samples[count - 1], "%s, %zu samples: 100 %% is the maximum",
-	       name, count);
+	is_u64(hist_percentile(&h, 0), samples[0], "%s, %zu samples: 0 %% is the minimum", name,
+	       count);
+	is_u64(hist_percentile(&h, 100), samples[count - 1],
+	       "%s, %zu samples: 100 %% is the maximum", name, count);
 }
 
 static void test_shapes(void)
@@ -104,9 +106,9 @@ static void test_shapes(void)
 		const char *name;
 		uint64_t (*draw)(struct rng *r);
 	} shapes[] = {
-		{ "small", draw_small },	     { "even", draw_even }, { "long tail", draw_tail },
-		{ "two groups", draw_two_groups },   { "same", draw_same },
-		{ "any magnitude", draw_any_magnitude },
+		{ "small", draw_small },    { "even", draw_even },
+		{ "long tail", draw_tail }, { "two groups", draw_two_groups },
+		{ "same", draw_same },      { "any magnitude", draw_any_magnitude },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {

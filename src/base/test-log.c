@@ -96,9 +96,11 @@ static void test_long_line(const struct log *log, struct capture *c)
 	memset(value, 'v', sizeof(value));
 	value[most] = '\0';
 	log_event(log, LOG_LEVEL_INFO, "e", LOG_STR("k", value));
-	is_u64(c->length, LOG_LINE_MAX - strlen(" ...\n") + 1, "the longest value that fits is whole");
+	is_u64(c->length, LOG_LINE_MAX - strlen(" ...\n") + 1,
+	       "the longest value that fits is whole");
 	log_event(log, LOG_LEVEL_INFO, "e", LOG_STR("k", value), LOG_U64("n", 1));
-	is_str(c->text + c->length - 6, "v ...\n", "a field that does not fit is left out, and said so");
+	is_str(c->text + c->length - 6, "v ...\n",
+	       "a field that does not fit is left out, and said so");
 	value[most] = 'v';
 	value[most + 1] = '\0';
 	log_event(log, LOG_LEVEL_INFO, "e", LOG_U64("n", 1), LOG_STR("k", value), LOG_U64("m", 2));

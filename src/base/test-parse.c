@@ -162,8 +162,8 @@ static void test_random_valid(void)
 		int want = value % scale ? -EINVAL : value / scale > UINT64_MAX ? -ERANGE : 0;
 
 		if (places)
-			snprintf(text, sizeof(text), "%" PRIu64 ".%0*" PRIu64 "%s", whole, (int)places,
-				 fraction, units[unit]);
+			snprintf(text, sizeof(text), "%" PRIu64 ".%0*" PRIu64 "%s", whole,
+				 (int)places, fraction, units[unit]);
 		else
 			snprintf(text, sizeof(text), "%" PRIu64 "%s", whole, units[unit]);
 		int ret = parse_size(text, &got);

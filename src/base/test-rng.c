@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The generator gives its published sequence, which data sets and recorded seeds depend on, and what
- * is drawn from it is fair. The fairness bounds are five standard deviations: with fixed seeds they
- * hold always or never.
+ * The generator gives its published sequence, which data sets and recorded seeds depend on, and
+ * what is drawn from it is fair. The fairness bounds are five standard deviations: with fixed
+ * seeds they hold always or never.
  */
 #include "base/rng.h"
 
@@ -39,7 +39,8 @@ static void test_below(struct rng *r)
 		seen[rng_below(r, SIDES)]++;
 	for (int i = 0; i < SIDES; i++)
 		worst = fmax(worst, fabs(seen[i] - (double)THROWS / SIDES));
-	ok(worst < 5 * sqrt(THROWS * 0.1 * 0.9), "ten sides come up equally (worst off by %.0f)", worst);
+	ok(worst < 5 * sqrt(THROWS * 0.1 * 0.9), "ten sides come up equally (worst off by %.0f)",
+	   worst);
 	/* A plain remainder would give the lower half of this range two thirds of the draws. */
 	for (int i = 0; i < THROWS; i++)
 		high += rng_below(r, UINT64_C(3) << 62) >= UINT64_C(3) << 61;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The macros: single evaluation, limits of rounding, and that a broken invariant stops the process. */
+/*
+ * The macros: single evaluation, limits of rounding, and that a broken invariant stops the
+ * process.
+ */
 #include "base/util.h"
 
 #include "base/cleanup.h"
@@ -39,8 +42,10 @@ static void test_rounding(void)
 	is_u64(ALIGN_UP(1u, 8), 8, "ALIGN_UP of 1");
 	is_u64(ALIGN_UP(8u, 8), 8, "ALIGN_UP of a multiple");
 	is_u64(ALIGN_DOWN(UINT64_MAX, 4096), UINT64_MAX - 4095, "ALIGN_DOWN keeps the upper half");
-	is_u64(ALIGN_UP(UINT64_C(0x100000001), 512), UINT64_C(0x100000200), "ALIGN_UP beyond 32 bits");
-	is_u64(DIV_ROUND_UP(UINT64_MAX, UINT64_C(2)), UINT64_C(1) << 63, "DIV_ROUND_UP at the limit");
+	is_u64(ALIGN_UP(UINT64_C(0x100000001), 512), UINT64_C(0x100000200),
+	       "ALIGN_UP beyond 32 bits");
+	is_u64(DIV_ROUND_UP(UINT64_MAX, UINT64_C(2)), UINT64_C(1) << 63,
+	       "DIV_ROUND_UP at the limit");
 	is_u64(DIV_ROUND_UP(0u, 7), 0, "DIV_ROUND_UP of 0");
 	ok(is_power_of_two(1) && is_power_of_two(UINT64_C(1) << 63), "powers of two");
 	ok(!is_power_of_two(0) && !is_power_of_two(3) && !is_power_of_two(UINT64_MAX),

@@ -69,7 +69,8 @@ static void test_making(void)
 
 	memset(ones, 0xff, sizeof(ones));
 	uuid_from_random(ones, &u);
-	is_str(uuid_format(&u, buf), "ffffffff-ffff-4fff-bfff-ffffffffffff", "version 4 and variant");
+	is_str(uuid_format(&u, buf), "ffffffff-ffff-4fff-bfff-ffffffffffff",
+	       "version 4 and variant");
 	uuid_from_name("volume-1", 8, &u);
 	uuid_from_name("volume-1", 8, &v);
 	ok(uuid_equal(&u, &v), "the same name gives the same UUID");

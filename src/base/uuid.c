@@ -89,7 +89,10 @@ void uuid_from_random(const uint8_t random[16], struct uuid *ret)
 void uuid_from_name(const void *name, size_t n, struct uuid *ret)
 {
 	uint64_t first = hash_u64(hash_bytes(HASH_INIT, name, n), n);
-	/* The second half hashes the same bytes from another start: with equal halves both repeat. */
+	/*
+	 * The second half hashes the same bytes from another start: with equal halves both
+	 * repeat.
+	 */
 	uint64_t second = hash_u64(hash_bytes(hash_u64(HASH_INIT, 1), name, n), n);
 	le64 halves[2] = { cpu_to_le64(first), cpu_to_le64(second) };
 
