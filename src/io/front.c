@@ -88,8 +88,9 @@ static bool iov_sane(const struct iovec *iov, int niov)
 
 void io_stream_recv(struct io_stream *s, struct io_op *op, const struct iovec *iov, int niov)
 {
-	INVARIANT(iov_sane(iov, niov));
+	INVARIANT(iov_sane(iov, niov) && !s->recv);
 	io_op_begin(s->loop, op, IO_OP_RECV, s);
+	s->recv = op;
 	op->iov = iov;
 	op->niov = niov;
 	s->loop->ops->recv(s, op);
@@ -97,8 +98,9 @@ void io_stream_recv(struct io_stream *s, struct io_op *op, const struct iovec *i
 
 void io_stream_send(struct io_stream *s, struct io_op *op, const struct iovec *iov, int niov, bool more)
 {
-	INVARIANT(iov_sane(iov, niov));
+	INVARIANT(iov_sane(iov, niov) && !s->send);
 	io_op_begin(s->loop, op, IO_OP_SEND, s);
+	s->send = op;
 	op->iov = iov;
 	op->niov = niov;
 	s->loop->ops->send(s, op, more);
@@ -111,6 +113,10 @@ void io_stream_shutdown(struct io_stream *s)
 
 void io_stream_close(struct io_stream *s, bool reset)
 {
+	if (s->recv)
+		s->recv->flags |= IO_OP_DETACHED;
+	if (s->send)
+		s->send->flags |= IO_OP_DETACHED;
 	s->loop->ops->close(s, reset);
 }
 

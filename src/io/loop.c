@@ -240,6 +240,19 @@ static int run_timers(struct io_loop *loop)
 	return calls;
 }
 
+/* The stream of a receive or send may take the next one, or is gone. */
+static void leave_stream(struct io_op *op)
+{
+	struct io_stream *s = op->obj;
+
+	if (op->flags & IO_OP_DETACHED)
+		op->result = -ECANCELED;
+	else if (op->kind == IO_OP_RECV)
+		s->recv = NULL;
+	else
+		s->send = NULL;
+}
+
 static int run_finished(struct io_loop *loop)
 {
 	struct io_op *op;
@@ -249,7 +262,9 @@ static int run_finished(struct io_loop *loop)
 		op = list_pop_entry(&loop->finished, struct io_op, link);
 		if (!op)
 			break;
-		op->flags &= (uint8_t)~IO_OP_FINISHED;
+		if (op->kind == IO_OP_RECV || op->kind == IO_OP_SEND)
+			leave_stream(op);
+		op->flags = 0;
 		op->pending = false;
 		op->done(op);
 		calls++;

@@ -34,11 +34,12 @@ enum io_op_kind {
 
 /*
  * io_op.flags: what the kind of operation needs (IO_FILE_DSYNC of a write, IO_ZERO_KEEP of a zero)
- * and one bit of loop.c's. An operation with IO_OP_FINISHED is on the finished list: its result is
- * set, and an implementation may still change the result (a stream that is closed meanwhile) but
- * must not finish it again.
+ * and two bits of loop.c's and front.c's. FINISHED: it is on the finished list, result set, done not
+ * yet called; it must not be finished again. DETACHED: its stream was closed meanwhile; whatever
+ * result it is finished with, done sees -ECANCELED, and the stream is not touched again for it.
  */
 #define IO_ZERO_KEEP   (1U << 0)
+#define IO_OP_DETACHED (1U << 6)
 #define IO_OP_FINISHED (1U << 7)
 
 struct io_ops {
@@ -96,6 +97,9 @@ struct io_stream {
 	struct io_loop *loop;
 	struct io_addr peer;
 	struct io_addr local;
+	/* Pending operations, from submit until just before done; kept by front.c and loop.c. */
+	struct io_op *recv;
+	struct io_op *send;
 };
 
 struct io_listener {
