@@ -17,7 +17,7 @@
 #include "base/le.h"
 
 /* The figure of the standard puts @member of struct @type at byte @offset. */
-#define NVME_AT(type, member, offset) \
+#define NVME_AT(type, member, offset)                                                              \
 	static_assert(offsetof(struct type, member) == (offset), #type "." #member)
 
 /* Bits @high:@low of @v, moved down to bit 0. 31 >= high >= low. */

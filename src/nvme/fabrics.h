@@ -100,9 +100,9 @@ static inline uint32_t nvme_connect_dw0_invalid(bool in_data, size_t offset)
 	return (uint32_t)in_data << 16 | (uint16_t)offset;
 }
 
-#define NVME_CONNECT_INVALID_SQE(member) \
+#define NVME_CONNECT_INVALID_SQE(member)                                                           \
 	nvme_connect_dw0_invalid(false, offsetof(struct nvme_connect_cmd, member))
-#define NVME_CONNECT_INVALID_DATA(member) \
+#define NVME_CONNECT_INVALID_DATA(member)                                                          \
 	nvme_connect_dw0_invalid(true, offsetof(struct nvme_connect_data, member))
 
 /* --- Property Set 6.6, Property Get 6.5 --- */
