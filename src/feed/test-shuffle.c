@@ -91,7 +91,8 @@ static void fixed_for_ever(void)
 	     (unsigned long long)first[0], (unsigned long long)first[1], (unsigned long long)first[2],
 	     (unsigned long long)first[3], (unsigned long long)first[4], (unsigned long long)first[5],
 	     (unsigned long long)first[6], (unsigned long long)first[7]);
-	is_mem(first, ((const uint64_t[8]){ 6, 3, 5, 7, 1, 2, 0, 4 }), sizeof(first), "the order of a seed never changes");
+	is_mem(first, ((const uint64_t[8]){ 6, 3, 5, 7, 1, 2, 0, 4 }), sizeof(first),
+	       "the order of a seed never changes");
 }
 
 int main(void)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/rng.h"
 #include "base/util.h"
 #include "io/io.h"
 #include "io/ops.h"
@@ -151,15 +152,17 @@ static void test_timer_random(struct fake *f)
 	uint64_t last = 0;
 	bool ordered = true;
 	int live = 0;
+	struct rng r;
 
+	rng_init(&r, 1);
 	for (int i = 0; i < N; i++) {
 		t[i] = named('.');
-		io_timer_start(loop, &t[i].timer, (uint64_t)rand() % 500);
+		io_timer_start(loop, &t[i].timer, rng_below(&r, 500));
 	}
 	for (int i = 0; i < N; i += 3)
 		io_timer_stop(loop, &t[i].timer);
 	for (int i = 1; i < N; i += 3)
-		io_timer_start(loop, &t[i].timer, (uint64_t)rand() % 500);
+		io_timer_start(loop, &t[i].timer, rng_below(&r, 500));
 	for (uint32_t i = 2; i <= loop->heap_len; i++)
 		ordered = ordered && loop->heap[i / 2]->deadline <= loop->heap[i]->deadline &&
 			  loop->heap[i]->heap_index == i;
