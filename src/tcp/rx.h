@@ -46,10 +46,12 @@ enum tcp_rx_event {
 };
 
 struct tcp_error {
-	uint16_t fes;       /* enum tcp_fes */
+	/* enum tcp_fes. NONE: a malformed TermReq, which is not answered but only closed on (3.5). */
+	uint16_t fes;
 	uint32_t fei;       /* offset of the field within the header, or what the FES says it holds */
 	const char *reason; /* static text, for a log line and a counter */
-	uint8_t header[TCP_TERM_DATA_MAX]; /* of the offending PDU, as received */
+	/* Of the offending PDU, as received: whole, or its first 8 bytes where already those were wrong. */
+	uint8_t header[TCP_TERM_DATA_MAX];
 	uint8_t header_len;
 };
 
@@ -74,7 +76,8 @@ void tcp_rx_negotiated(struct tcp_rx *rx, bool hdgst, bool ddgst, uint8_t pda);
 /*
  * Fills at most @max vectors (2 or more) in order; returns how many. Never 0 while the stream is
  * healthy. @hint: how many bytes of staging are worth asking for (0 = all there is): a smaller
- * hint leaves a large payload in the socket until its final place is known.
+ * hint leaves a large payload in the socket until its final place is known. Call it when
+ * tcp_rx_next() has said TCP_RX_NEED_MORE; what it gave stays in use until tcp_rx_received().
  */
 int tcp_rx_iov(struct tcp_rx *rx, struct iovec *iov, int max, size_t hint);
 void tcp_rx_received(struct tcp_rx *rx, size_t n);
@@ -98,14 +101,21 @@ const void *tcp_rx_borrow(struct tcp_rx *rx);
 void tcp_rx_discard(struct tcp_rx *rx);
 /*
  * The place given by tcp_rx_land() goes away before the payload is complete (its command was
- * aborted or timed out): the rest of it is discarded, TCP_RX_DATA still comes.
+ * aborted or timed out): the rest of it is discarded, TCP_RX_DATA still comes. Without effect when
+ * nothing is landing. A receive that is under way into that place must end first.
  */
 void tcp_rx_unland(struct tcp_rx *rx);
 
-/* At TCP_RX_DATA: was the data digest right (true without digests)? Not fatal by itself. */
+/*
+ * At TCP_RX_DATA: was the data digest right? True without digests, and for discarded payload, whose
+ * digest is not looked at. Not fatal by itself (3.5).
+ */
 bool tcp_rx_ddgst_ok(const struct tcp_rx *rx);
 const struct tcp_error *tcp_rx_error(const struct tcp_rx *rx);
-/* The owner found an error in the present PDU: from here tcp_rx_next() says TCP_RX_ERROR. */
+/*
+ * The owner found an error in the present PDU: from here tcp_rx_next() says TCP_RX_ERROR. @reason
+ * is static text. Without effect after an earlier error: the first one is the one that is told.
+ */
 void tcp_rx_fail(struct tcp_rx *rx, uint16_t fes, uint32_t fei, const char *reason);
 /* Bytes received and not yet taken as events: something is half-way (for transfer time limits). */
 bool tcp_rx_partial(const struct tcp_rx *rx);
@@ -114,26 +124,25 @@ struct tcp_rx {
 	struct tcp_rx_options opts;
 	uint8_t *stage;
 	size_t cap;
-	size_t head; /* stage[head, tail): received, not yet parsed */
+	size_t head; /* stage[head, tail): received, not yet taken */
 	size_t tail;
 	uint8_t state;
+	uint8_t pda;
 	bool hdgst;
 	bool ddgst;
-	bool ddgst_ok;
-	uint8_t pda;
 	bool connected; /* ICReq or ICResp was seen */
+	bool digest;    /* a data digest follows the present payload */
+	bool ddgst_ok;
 
-	union tcp_pdu pdu;
 	uint32_t data_len;  /* of the present payload */
-	uint32_t data_done; /* received or discarded so far */
-	uint32_t crc;
-	uint8_t digest[TCP_DIGEST_LEN];
-	uint8_t digest_done;
+	uint32_t data_done; /* landed or discarded so far */
+	uint32_t crc;       /* of what has landed */
 	const struct iovec *land;
 	int land_n;
-	int land_i;
-	size_t land_off;
-	size_t direct; /* bytes of the last tcp_rx_iov() that belong to the payload */
+	int land_i;      /* the vector that is being filled, */
+	size_t land_off; /* and how much of it is */
+	size_t direct;   /* bytes of the last tcp_rx_iov() that are payload, ahead of the staging */
+	union tcp_pdu pdu;
 	struct tcp_error error;
 };
 

@@ -4,7 +4,7 @@
  * tcp_tx_pdu embedded in its owner (no allocation), queued in order, gathered into one scatter
  * list for one send call, and given back to their owners once their last byte was taken by the
  * stream. Header and data digests and padding are added here. Payload is never copied: it must
- * stay unchanged until the PDU's sent function is called.
+ * stay unchanged until the PDU's sent function is called. A struct tcp_tx_pdu is zeroed before first use.
  */
 #ifndef PENSTOCK_TCP_TX_H
 #define PENSTOCK_TCP_TX_H
@@ -24,9 +24,12 @@ struct tcp_tx_pdu {
 	const struct iovec *data;             /* payload, or NULL */
 	int ndata;
 	uint32_t data_len;
-	uint32_t data_sent; /* progress, private */
-	uint8_t head_len;   /* header + header digest + padding up to PDO */
-	uint8_t head_sent;
+	/* The rest is private. */
+	uint32_t data_sent;
+	int data_i;      /* the vector that is being sent, */
+	size_t data_off; /* and how much of it is */
+	uint16_t head_len; /* header + header digest + padding up to PDO */
+	uint16_t head_sent;
 	uint8_t tail_len; /* data digest */
 	uint8_t tail_sent;
 	bool queued;
@@ -46,8 +49,10 @@ void tcp_tx_init(struct tcp_tx *tx);
 void tcp_tx_negotiated(struct tcp_tx *tx, bool hdgst, bool ddgst, uint8_t pda);
 
 /*
- * Builders: fill @pdu (header, digests, padding). @data vectors sum to @data_len and stay the
- * caller's. The data digest is computed at build time or, at the latest, when first gathered.
+ * Builders: fill @pdu (header, digests, padding), all but its sent function, which is the owner's
+ * to set. @data vectors sum to @data_len and, with the memory behind them, stay the caller's and
+ * unchanged from here until sent: the data digest is computed at build time. What is built before
+ * tcp_tx_negotiated() has no digests. A PDU may be built again once it was sent or dropped.
  */
 void tcp_build_icreq(struct tcp_tx_pdu *pdu, uint8_t hpda, bool hdgst, bool ddgst, uint32_t maxr2t);
 void tcp_build_icresp(struct tcp_tx_pdu *pdu, uint8_t cpda, bool hdgst, bool ddgst, uint32_t maxh2cdata);
@@ -63,11 +68,20 @@ void tcp_build_r2t(const struct tcp_tx *tx, struct tcp_tx_pdu *pdu, uint16_t ccc
 /* H2CTermReq or C2HTermReq by @role (of the sender), with the offending header of @e. Never digests. */
 void tcp_build_term(struct tcp_tx_pdu *pdu, enum tcp_role role, const struct tcp_error *e);
 
+/* @pdu: built, not queued. */
 void tcp_tx_push(struct tcp_tx *tx, struct tcp_tx_pdu *pdu);
 /* Next bytes to send, at most @max vectors; returns how many, 0 when nothing is queued. */
 int tcp_tx_gather(struct tcp_tx *tx, struct iovec *iov, int max);
-/* @n bytes of the gathered list were taken; calls sent() of each PDU that is now out, in order. */
+/*
+ * @n bytes of the gathered list were taken; calls sent() of each PDU that is now out, in order.
+ * PDUs queued after the gather are fine: they are behind it.
+ */
 void tcp_tx_sent(struct tcp_tx *tx, size_t n);
+/* Bytes of one PDU on the wire. */
+static inline size_t tcp_tx_pdu_bytes(const struct tcp_tx_pdu *pdu)
+{
+	return (size_t)pdu->head_len + pdu->data_len + pdu->tail_len;
+}
 /* Takes every PDU off the queue without sending and calls sent() of each: the stream is gone. */
 void tcp_tx_drop(struct tcp_tx *tx);
 static inline bool tcp_tx_empty(const struct tcp_tx *tx)
