@@ -168,7 +168,7 @@ static void test_misuse(void)
 	struct pool p;
 	char *object;
 
-	pool_init(&p, 32, 4);
+	pool_init(&p, 32, 8);
 	is_abort(put_twice, &p, "putting back twice is caught");
 	is_abort(put_foreign, &p, "putting back what is not of the pool is caught");
 	is_abort(put_middle, &p, "putting back the middle of an object is caught");

@@ -77,6 +77,11 @@ static void test_chance(struct rng *r)
 		third += rng_chance_ppm(r, 333333);
 	}
 	is_u64(never, 0, "0 ppm is never");
+	/* The second draw from this state is 0, see above. */
+	struct rng low = { { 1, 2, 3, 4 } };
+
+	(void)rng_u64(&low);
+	ok(!rng_chance_ppm(&low, 0), "not even when the lowest number is drawn");
 	is_u64(always, THROWS, "1000000 ppm is always");
 	ok(fabs(third - THROWS / 3.0) < 5 * sqrt(THROWS * 2.0 / 9), "333333 ppm is a third");
 	for (int i = 0; i < 3 * THROWS; i++)
