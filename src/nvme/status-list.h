@@ -110,6 +110,7 @@
 	X(IOCS_COMBINATION, 0x12b, "I/O Command Set Combination Rejected", EINVAL) \
 	X(IOCS_INVALID, 0x12c, "Invalid I/O Command Set", EINVAL) \
 	X(ID_UNAVAILABLE, 0x12d, "Identifier Unavailable", EBUSY) \
+	X(STREAM_ALLOCATION, 0x17f, "Stream Resource Allocation Failed", EBUSY) \
 	X(CONFLICTING_ATTRIBUTES, 0x180, "Conflicting Attributes", EINVAL) \
 	X(INVALID_PROTECTION, 0x181, "Invalid Protection Information", EINVAL) \
 	X(READ_ONLY_RANGE, 0x182, "Attempted Write to Read Only Range", EROFS) \
