@@ -600,23 +600,12 @@ void sim_stream_shutdown(struct io_stream *s)
 		fin_queue(end);
 }
 
-/* What finished but was not told yet: the owner must not see bytes on a stream it has closed. */
-static void recall_finished(struct io_stream *s)
-{
-	struct io_op *op;
-
-	list_for_each_entry(op, &s->loop->finished, link)
-		if ((op->kind == IO_OP_RECV || op->kind == IO_OP_SEND) && op->obj == s)
-			op->result = -ECANCELED;
-}
-
 void sim_stream_close(struct io_stream *s, bool reset)
 {
 	struct sim_stream *stream = stream_of(s);
 	struct sim_end *end = stream->end;
 	struct sim *sim = sim_end_conn(end)->sim;
 
-	recall_finished(s);
 	/* A send that is cancelled may have gone out, in part or whole. */
 	if (end->send_op && end->live && !end->error && sim_coin(sim))
 		send_effect(end, end->send_op);
