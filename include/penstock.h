@@ -293,7 +293,34 @@ PST_API uint64_t pst_dataset_count(const struct pst_dataset *ds);
 PST_API int pst_dataset_sample(const struct pst_dataset *ds, uint64_t index, struct pst_sample *ret_sample);
 /* -ENOENT if there is no sample of that name. */
 PST_API int pst_dataset_find(const struct pst_dataset *ds, const char *name, uint64_t *ret_index);
+/* What is on the volume as a whole: bytes of all samples, the largest one, members that are no samples. */
+struct pst_dataset_info {
+	uint64_t samples;
+	uint64_t bytes;
+	uint64_t largest_bytes;
+	uint64_t other_members; /* directories, symbolic links and the like */
+};
+PST_API void pst_dataset_info(const struct pst_dataset *ds, struct pst_dataset_info *ret_info);
 PST_API void pst_dataset_close(struct pst_dataset *ds);
+
+/*
+ * Writing a dataset, from the volume's start: for each sample pst_dataset_add(), then its contents
+ * by pst_dataset_write() in any pieces; at last pst_dataset_finish(), which flushes. What was on
+ * the volume before is lost from the first call on. One thread. -ENOSPC: the volume is full.
+ */
+struct pst_dataset_writer;
+
+PST_API int pst_dataset_create(struct pst_volume *vol, struct pst_dataset_writer **ret_writer,
+			       struct pst_error *err);
+/* @mtime: seconds since 1970. @name: at most 4095 bytes, relative, '/' between directories. */
+PST_API int pst_dataset_add(struct pst_dataset_writer *w, const char *name, uint64_t size, uint64_t mtime,
+			    uint32_t mode, struct pst_error *err);
+PST_API int pst_dataset_write(struct pst_dataset_writer *w, const void *data, size_t n,
+			      struct pst_error *err);
+/* @ret_bytes: length of the archive; may be NULL. */
+PST_API int pst_dataset_finish(struct pst_dataset_writer *w, uint64_t *ret_bytes, struct pst_error *err);
+/* Without a finish before: the archive is left incomplete. */
+PST_API void pst_dataset_writer_free(struct pst_dataset_writer *w);
 
 /* ---- feeds ------------------------------------------------------------------------------- */
 
@@ -335,7 +362,11 @@ struct pst_batch {
 	void *priv;
 };
 
-/* @mem must hold prefetch + 1 batches of the largest samples; pst_feed_memory_size() says how much. */
+/*
+ * How much memory a feed wants: prefetch + 1 batches of mean size, and never less than two of the
+ * largest samples. With less than one batch of the largest samples pst_feed_new() refuses; in
+ * between it reads ahead as far as there is room.
+ */
 PST_API size_t pst_feed_memory_size(const struct pst_dataset *ds, const struct pst_feed_options *opts);
 PST_API int pst_feed_new(struct pst_dataset *ds, struct pst_memory *mem,
 			 const struct pst_feed_options *opts, struct pst_feed **ret_feed,

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A feed reads ahead: batches in the order of the epoch, samples within a batch, requests within
+ * a sample, as far as there is memory, batches to hold, and requests allowed in flight. A batch
+ * is handed out when its last byte has landed.
+ *
+ * The stall of a batch is the time pst_feed_next() waited for it. It belongs to the request that
+ * arrived last, and is cut, from its end backwards, by what that request was doing: so the parts
+ * sum to the wait exactly, and what lies before the request was even sent counts as client queue.
+ *
+ * Threads: callbacks come on I/O threads, the other calls from the user's one; one lock.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/list.h"
+#include "base/util.h"
+#include "feed/dataset.h"
+#include "feed/place.h"
+#include "feed/plan.h"
+#include "volume/options.h"
+#include "volume/request.h"
+
+enum {
+	BATCH_MAX = 1 << 20,
+	PREFETCH_MAX = 1024,
+	INFLIGHT_MAX = 1024,
+	REQUEST_MIN = 1 << 20, /* a request is not smaller than this unless its sample is */
+};
+
+struct feed_batch {
+	uint64_t number;
+	uint32_t issued;  /* samples whose requests are all under way */
+	uint32_t missing; /* samples not yet whole */
+	uint32_t count;
+	bool given; /* to the user */
+	uint64_t bytes;
+	uint64_t end; /* for place_free_to() */
+	struct pst_batch_sample *samples;
+	uint64_t *left; /* bytes missing of each sample */
+	enum pst_path path;
+	struct pst_timing last; /* of the request that arrived last */
+};
+
+/* One request in flight. */
+struct feed_read {
+	struct list link;
+	struct pst_feed *feed;
+	struct feed_batch *batch;
+	uint32_t sample;
+	uint64_t length;
+};
+
+struct pst_feed {
+	struct pst_dataset *ds;
+	struct pst_memory *mem;
+	struct pst_feed_options opts;
+	struct plan plan;
+	struct place place;
+	uint64_t epoch;
+	bool started;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct feed_batch *ring; /* batch n is ring[n % ring_size] */
+	uint32_t ring_size;
+	uint64_t next_issue; /* batch that is being issued */
+	uint64_t next_give;
+	uint64_t next_free;
+	uint64_t sample_done; /* bytes already asked for of the sample being issued */
+	bool placed;	      /* that sample has its place */
+	bool abandoned;	      /* an epoch that was left: let requests in flight end */
+	struct feed_read *reads;
+	struct list free;
+	uint32_t in_flight;
+};
+
+static struct pst_context *context(const struct pst_feed *f)
+{
+	return f->ds->vol->ctx;
+}
+
+static uint64_t now(const struct pst_feed *f)
+{
+	return io_now_precise(context(f)->workers[0].loop);
+}
+
+/* ---- issuing ------------------------------------------------------------------------------- */
+
+static void arrived(const struct pst_completion *c, void *user);
+
+static void sample_begin(struct pst_feed *f, struct feed_batch *b, uint32_t i)
+{
+	struct pst_sample s;
+	int rc = pst_dataset_sample(f->ds, plan_sample(&f->plan, b->number, i), &s);
+
+	INVARIANT(rc == 0);
+	b->samples[i].size = s.size;
+	b->left[i] = s.size;
+	b->bytes += s.size;
+}
+
+static void sample_end(struct pst_feed *f, struct feed_batch *b)
+{
+	if (--b->missing == 0)
+		pthread_cond_signal(&f->changed);
+}
+
+static void batch_begin(struct pst_feed *f, struct feed_batch *b)
+{
+	b->number = f->next_issue;
+	b->count = plan_batch_size(&f->plan, b->number);
+	b->missing = b->count;
+	b->issued = 0;
+	b->bytes = 0;
+	b->given = false;
+	b->path = PST_PATH_NONE;
+	b->last = (struct pst_timing){ .total = 0 };
+	for (uint32_t i = 0; i < b->count; i++) {
+		b->samples[i] = (struct pst_batch_sample){ .index = plan_sample(&f->plan, b->number, i) };
+		sample_begin(f, b, i);
+	}
+}
+
+/* The next request of sample @i. False: not now. */
+static bool issue_read(struct pst_feed *f, struct feed_batch *b, uint32_t i)
+{
+	struct pst_batch_sample *s = &b->samples[i];
+	uint64_t n = MIN(s->size - f->sample_done, (uint64_t)f->opts.request_bytes);
+	struct feed_read *r;
+	struct pst_sample what;
+	int rc;
+
+	if (list_empty(&f->free))
+		return false;
+	r = list_first_entry(&f->free, struct feed_read, link);
+	*r = (struct feed_read){ .link = r->link, .feed = f, .batch = b, .sample = i, .length = n };
+	pst_dataset_sample(f->ds, s->index, &what);
+	rc = pst_read(f->ds->vol, f->mem, s->mem_offset + f->sample_done, what.offset + f->sample_done, n,
+		      arrived, r);
+	if (rc == -EAGAIN)
+		return false; /* others use the context too; the next arrival tries again */
+	INVARIANT(rc == 0);   /* the index was checked against the volume, the place against the memory */
+	list_del(&r->link);
+	f->in_flight++;
+	f->sample_done += n;
+	return true;
+}
+
+/* All requests of sample @i, as far as they may be. True: they are all under way. */
+static bool issue_sample(struct pst_feed *f, struct feed_batch *b, uint32_t i)
+{
+	struct pst_batch_sample *s = &b->samples[i];
+
+	if (!f->placed) {
+		if (!place_get(&f->place, s->size, &s->mem_offset, &b->end))
+			return false;
+		f->placed = true;
+		f->sample_done = 0;
+	}
+	while (f->sample_done < s->size) {
+		if (!issue_read(f, b, i))
+			return false;
+	}
+	if (s->size == 0)
+		sample_end(f, b);
+	f->placed = false;
+	return true;
+}
+
+/* Reads on as far as there is memory, and requests to be had. With the lock held. */
+static void issue(struct pst_feed *f)
+{
+	while (!f->abandoned && f->next_issue < f->plan.batches &&
+	       f->next_issue - f->next_free < f->ring_size) {
+		struct feed_batch *b = &f->ring[f->next_issue % f->ring_size];
+
+		if (b->number != f->next_issue)
+			batch_begin(f, b);
+		while (b->issued < b->count) {
+			if (!issue_sample(f, b, b->issued))
+				return;
+			b->issued++;
+		}
+		f->next_issue++;
+	}
+}
+
+static void arrived(const struct pst_completion *c, void *user)
+{
+	struct feed_read *r = user;
+	struct pst_feed *f = r->feed;
+	struct feed_batch *b = r->batch;
+	struct pst_batch_sample *s = &b->samples[r->sample];
+
+	pthread_mutex_lock(&f->lock);
+	list_add_tail(&f->free, &r->link);
+	f->in_flight--;
+	if (c->error && !s->error)
+		s->error = c->error;
+	b->path = c->path;
+	b->last = c->timing;
+	b->left[r->sample] -= r->length;
+	if (b->left[r->sample] == 0)
+		sample_end(f, b);
+	issue(f);
+	if (f->abandoned && f->in_flight == 0)
+		pthread_cond_signal(&f->changed);
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- waiting ------------------------------------------------------------------------------- */
+
+/* Lets time pass until something changed, or @deadline. With the lock held. False: time is up. */
+static bool pass(struct pst_feed *f, uint64_t deadline)
+{
+	struct timespec until;
+	uint64_t t = now(f);
+
+	if (t >= deadline)
+		return false;
+	if (context(f)->mode == PST_MODE_POLLED) {
+		pthread_mutex_unlock(&f->lock);
+		pst_poll(context(f), deadline == UINT64_MAX ? UINT64_MAX : deadline - t);
+		pthread_mutex_lock(&f->lock);
+	} else if (deadline == UINT64_MAX) {
+		pthread_cond_wait(&f->changed, &f->lock);
+	} else {
+		deadline_after(deadline - t, &until);
+		pthread_cond_timedwait(&f->changed, &f->lock, &until);
+	}
+	return true;
+}
+
+/* Takes up to @want from @left; what the request was doing while the batch was waited for. */
+static uint64_t cut(uint64_t want, uint64_t *left)
+{
+	uint64_t n = MIN(want, *left);
+
+	*left -= n;
+	return n;
+}
+
+static struct pst_timing attribute(uint64_t wait, const struct pst_timing *t)
+{
+	struct pst_timing s = { .total = wait };
+	uint64_t left = wait;
+
+	s.wakeup = cut(t->wakeup, &left);
+	s.staging = cut(t->staging, &left);
+	s.remote = cut(t->remote, &left);
+	s.media = cut(t->media, &left);
+	s.qos = cut(t->qos, &left);
+	s.target_queue = cut(t->target_queue, &left);
+	s.network = cut(t->network, &left);
+	s.client_queue = left;
+	return s;
+}
+
+int pst_feed_next(struct pst_feed *f, uint64_t timeout_ns, struct pst_batch *ret_batch)
+{
+	uint64_t begun = now(f), deadline;
+	struct feed_batch *b;
+	bool in_time = true;
+
+	deadline = timeout_ns > UINT64_MAX - begun ? UINT64_MAX : begun + timeout_ns;
+	pthread_mutex_lock(&f->lock);
+	if (!f->started || f->next_give >= f->plan.batches) {
+		pthread_mutex_unlock(&f->lock);
+		return f->started ? 0 : -EINVAL;
+	}
+	b = &f->ring[f->next_give % f->ring_size];
+	issue(f);
+	while (in_time && (b->number != f->next_give || b->issued < b->count || b->missing > 0)) {
+		/* The user holds every batch there is room for: nothing can ever arrive. */
+		if (f->in_flight == 0 && f->next_free < f->next_give && b->issued < b->count &&
+		    context(f)->max_inflight > 0 && !list_empty(&f->free)) {
+			pthread_mutex_unlock(&f->lock);
+			return -EDEADLK;
+		}
+		in_time = pass(f, deadline);
+	}
+	if (b->number != f->next_give || b->missing > 0 || b->issued < b->count) {
+		pthread_mutex_unlock(&f->lock);
+		return -ETIMEDOUT;
+	}
+	b->given = true;
+	f->next_give++;
+	*ret_batch = (struct pst_batch){
+		.epoch = f->epoch,
+		.number = b->number,
+		.count = b->count,
+		.samples = b->samples,
+		.bytes = b->bytes,
+		.path = b->path,
+		.wait_ns = now(f) - begun,
+		.priv = b,
+	};
+	ret_batch->stall = attribute(ret_batch->wait_ns, &b->last);
+	pthread_mutex_unlock(&f->lock);
+	return 1;
+}
+
+void pst_feed_release(struct pst_feed *f, struct pst_batch *batch)
+{
+	struct feed_batch *b = batch->priv;
+
+	pthread_mutex_lock(&f->lock);
+	INVARIANT(b->given && b->number == f->next_free);
+	place_free_to(&f->place, b->end);
+	b->given = false;
+	f->next_free++;
+	issue(f);
+	pthread_mutex_unlock(&f->lock);
+	batch->priv = NULL;
+}
+
+/* ---- epochs, life -------------------------------------------------------------------------- */
+
+/* Lets what is in flight arrive, without reading on. With the lock held. */
+static void quiesce(struct pst_feed *f)
+{
+	f->abandoned = true;
+	while (f->in_flight > 0)
+		pass(f, UINT64_MAX);
+	f->abandoned = false;
+}
+
+int pst_feed_start(struct pst_feed *f, uint64_t epoch)
+{
+	pthread_mutex_lock(&f->lock);
+	quiesce(f);
+	plan_epoch(&f->plan, f->opts.sequential, f->opts.seed, epoch);
+	place_init(&f->place, f->mem->region.length);
+	f->epoch = epoch;
+	f->started = true;
+	f->next_issue = f->next_give = f->next_free = 0;
+	f->placed = false;
+	for (uint32_t i = 0; i < f->ring_size; i++)
+		f->ring[i].number = UINT64_MAX;
+	issue(f);
+	pthread_mutex_unlock(&f->lock);
+	return 0;
+}
+
+uint64_t pst_feed_batches(const struct pst_feed *f)
+{
+	return f->plan.batches;
+}
+
+static void defaults(struct pst_feed_options *o, const struct pst_volume *vol)
+{
+	const struct pst_volume_info *i = &vol->info;
+	uint64_t depth = (uint64_t)MAX(i->queues, 1u) * MAX(i->depth, 1u);
+
+	o->batch = o->batch ? o->batch : 1;
+	o->prefetch = o->prefetch ? o->prefetch : 2;
+	o->ranks = o->ranks ? o->ranks : 1;
+	if (o->request_bytes == 0)
+		o->request_bytes = MAX(i->optimal_bytes, (uint32_t)REQUEST_MIN);
+	if (o->inflight == 0)
+		o->inflight = (uint32_t)MIN(depth, (uint64_t)INFLIGHT_MAX);
+}
+
+static uint64_t rounded(uint64_t size)
+{
+	return ALIGN_UP(MAX(size, UINT64_C(1)), (uint64_t)PLACE_ALIGN);
+}
+
+/* The memory without which a batch of the largest samples could never be read. */
+static uint64_t least_memory(const struct pst_dataset *ds, const struct pst_feed_options *o)
+{
+	/* Twice the largest: what does not fit before the end costs up to one sample of room. */
+	return rounded(ds->index.largest) * (o->batch + 1);
+}
+
+size_t pst_feed_memory_size(const struct pst_dataset *ds, const struct pst_feed_options *opts)
+{
+	struct pst_feed_options o = PST_OPTIONS(o);
+	uint64_t mean;
+
+	if (options_take(&o, sizeof(o), opts, opts ? opts->struct_size : 0, NULL) < 0)
+		return 0;
+	defaults(&o, ds->vol);
+	mean = rounded(ds->index.count ? ds->index.bytes / ds->index.count : 0) * o.batch;
+	return MAX(mean * (o.prefetch + 1) + rounded(ds->index.largest), least_memory(ds, &o));
+}
+
+static int check(const struct pst_dataset *ds, const struct pst_memory *mem, const struct pst_feed_options *o,
+		 struct err *err)
+{
+	if (o->batch > BATCH_MAX || o->prefetch > PREFETCH_MAX || o->inflight > INFLIGHT_MAX)
+		return err_set(err, EINVAL, "feed: expected at most %d samples a batch, %d batches, %d requests",
+			       BATCH_MAX, PREFETCH_MAX, INFLIGHT_MAX);
+	if (o->rank >= o->ranks)
+		return err_set(err, EINVAL, "feed: rank %u: expected 0 to %u", o->rank, o->ranks - 1);
+	if (mem->ctx != ds->vol->ctx)
+		return err_set(err, EINVAL, "feed: the memory belongs to another context than the dataset");
+	if (mem->region.length < least_memory(ds, o))
+		return err_set(err, EINVAL, "feed: %llu bytes of memory: a batch may need %llu",
+			       (unsigned long long)mem->region.length,
+			       (unsigned long long)least_memory(ds, o));
+	return 0;
+}
+
+static int ring_new(struct pst_feed *f)
+{
+	f->ring_size = f->opts.prefetch + 1;
+	f->ring = mem_calloc(f->ring_size, sizeof(*f->ring));
+	f->reads = mem_calloc(f->opts.inflight, sizeof(*f->reads));
+	if (!f->ring || !f->reads)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->opts.inflight; i++)
+		list_add_tail(&f->free, &f->reads[i].link);
+	for (uint32_t i = 0; i < f->ring_size; i++) {
+		struct feed_batch *b = &f->ring[i];
+
+		b->number = UINT64_MAX;
+		b->samples = mem_calloc(f->opts.batch, sizeof(*b->samples));
+		b->left = mem_calloc(f->opts.batch, sizeof(*b->left));
+		if (!b->samples || !b->left)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int pst_feed_new(struct pst_dataset *ds, struct pst_memory *mem, const struct pst_feed_options *opts,
+		 struct pst_feed **ret_feed, struct pst_error *error)
+{
+	struct pst_feed *f = mem_zalloc(sizeof(*f));
+	struct err err = ERR_NULL;
+	int rc = f ? 0 : err_set(&err, ENOMEM, "out of memory");
+
+	if (rc < 0)
+		return pst_error_from(error, &err);
+	f->ds = ds;
+	f->mem = mem;
+	list_init(&f->free);
+	pthread_mutex_init(&f->lock, NULL);
+	cond_init_monotonic(&f->changed);
+	rc = options_take(&f->opts, sizeof(f->opts), opts, opts ? opts->struct_size : 0, &err);
+	if (rc == 0) {
+		defaults(&f->opts, ds->vol);
+		rc = check(ds, mem, &f->opts, &err);
+	}
+	if (rc == 0 && ring_new(f) < 0)
+		rc = err_set(&err, ENOMEM, "no memory for %u batches of %u samples", f->opts.prefetch + 1,
+			     f->opts.batch);
+	if (rc < 0) {
+		pst_feed_free(f);
+		return pst_error_from(error, &err);
+	}
+	plan_init(&f->plan, ds->index.count, f->opts.batch, f->opts.keep_last, f->opts.rank, f->opts.ranks);
+	*ret_feed = f;
+	return 0;
+}
+
+void pst_feed_free(struct pst_feed *f)
+{
+	if (!f)
+		return;
+	pthread_mutex_lock(&f->lock);
+	quiesce(f);
+	pthread_mutex_unlock(&f->lock);
+	for (uint32_t i = 0; f->ring && i < f->ring_size; i++) {
+		mem_free(f->ring[i].samples);
+		mem_free(f->ring[i].left);
+	}
+	mem_free(f->ring);
+	mem_free(f->reads);
+	pthread_cond_destroy(&f->changed);
+	pthread_mutex_destroy(&f->lock);
+	mem_free(f);
+}

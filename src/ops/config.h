@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a target is to serve, as people write it: from the command line or from a YAML file, in one
+ * structure. Texts are kept as given; what they mean (addresses, stores) is settled by serve, so
+ * that the error names the word that was written. Every pointer belongs to the configuration.
+ */
+#ifndef OPS_CONFIG_H
+#define OPS_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct config_namespace {
+	char *store; /* NAMESPACE specification: "file:/srv/a.img,block=4096" */
+	uint32_t nsid; /* 0: next free one */
+	char *uuid;    /* NULL: the store's */
+	bool read_only;
+};
+
+struct config_subsystem {
+	char *nqn;
+	char *serial; /* NULL: derived from the NQN */
+	char *model;
+	char **allow; /* host NQNs, or the one word "any" */
+	size_t allow_count;
+	struct config_namespace *namespaces;
+	size_t namespace_count;
+};
+
+struct config_listener {
+	char *address;	 /* "tcp://ADDR:PORT" */
+	char *advertise; /* NULL: the address itself */
+	char **nqns;	 /* subsystems reached here; none: all */
+	size_t nqn_count;
+};
+
+struct config {
+	struct config_listener *listeners;
+	size_t listener_count;
+	struct config_subsystem *subsystems;
+	size_t subsystem_count;
+	char *cores;	 /* "0,2-3"; NULL: one reactor, not pinned */
+	char *log_level; /* NULL: info */
+	uint32_t queue_depth; /* 0: default */
+	uint32_t io_queues;   /* per controller; 0: default */
+	uint32_t connections; /* 0: default */
+	/* As written, and as numbers; 0: default. */
+	char *spin;
+	char *arena;
+	char *drain;
+	uint64_t spin_ns;
+	uint64_t arena_bytes;
+	uint64_t drain_ns;
+};
+
+/* Reads a YAML file. -EINVAL with file, line and what was expected; errors of opening. */
+int config_load(const char *path, struct config **ret_config, struct err *err);
+
+/*
+ * One subsystem from the words of a command line. NULL or zero for what was not given. -ENOMEM.
+ */
+struct config_words {
+	const char *const *listen;
+	size_t listen_count;
+	const char *advertise;
+	const char *nqn;
+	const char *serial;
+	const char *model;
+	const char *const *allow;
+	size_t allow_count;
+	char *const *namespaces;
+	size_t namespace_count;
+};
+
+/* Fills in what a file may leave out: the default listener. */
+int config_settle(struct config *c, struct err *err);
+int config_from_words(const struct config_words *w, struct config **ret_config, struct err *err);
+
+/* Takes NULL, returns NULL. */
+struct config *config_free(struct config *c);
+
+/* "0,2-3" into CPU numbers. Returns how many, or -EINVAL with a sentence. */
+int config_parse_cores(const char *text, int *ret_cores, size_t max, struct err *err);
+
+#define CONFIG_DEFAULT_LISTEN "tcp://127.0.0.1:4420"
+#define CONFIG_DEFAULT_NQN    "nqn.2026-11.io.penstock:default"
+
+#endif

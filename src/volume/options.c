@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "volume/options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/util.h"
+
+int options_take(void *to, size_t to_size, const void *from, size_t from_size, struct err *err)
+{
+	const uint8_t *bytes = from;
+
+	if (!from)
+		return 0;
+	if (from_size < sizeof(size_t))
+		return err_set(err, EINVAL,
+			       "options: struct_size is not set (initialise the struct with PST_OPTIONS)");
+	for (size_t i = to_size; i < from_size; i++) {
+		if (bytes[i] != 0)
+			return err_set(err, EINVAL,
+				       "options: a field that this version of the library does not know is set");
+	}
+	memcpy(to, from, MIN(to_size, from_size));
+	return 0;
+}
+
+void cond_init_monotonic(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+void deadline_after(uint64_t ns, struct timespec *ret)
+{
+	const uint64_t second = 1000000000;
+	struct timespec now;
+
+	/* For pthread_cond_timedwait(), which knows no clock of ours. */
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ns = MIN(ns, UINT64_C(1) << 60);
+	ret->tv_sec = now.tv_sec + (time_t)(ns / second);
+	ret->tv_nsec = now.tv_nsec + (long)(ns % second);
+	if (ret->tv_nsec >= (long)second) {
+		ret->tv_sec++;
+		ret->tv_nsec -= (long)second;
+	}
+}

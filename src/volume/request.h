@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A request is what the user asked for: any bytes. A command is what the backend can do: whole
+ * blocks, at most so many. A port is a volume's presence on one worker: it cuts requests into
+ * commands, holds those back that must wait, and puts the results together.
+ */
+#ifndef VOLUME_REQUEST_H
+#define VOLUME_REQUEST_H
+
+#include "base/list.h"
+#include "memory/region.h"
+#include "volume/backend.h"
+#include "volume/context.h"
+#include "volume/landing.h"
+
+/* To a multiple of any number, not only of a power of two: a file's block may be one byte. */
+#define ALIGN_DOWN_ANY(v, to) ((v) - (v) % (to))
+#define ALIGN_UP_ANY(v, to)   (DIV_ROUND_UP(v, to) * (to))
+
+struct port;
+
+enum request_kind {
+	REQUEST_READ,
+	REQUEST_WRITE,
+	REQUEST_FLUSH,
+	REQUEST_DISCARD,
+	REQUEST_ZERO,
+};
+
+struct request {
+	struct list link; /* pool, completion queue, or port->waiting */
+	struct io_msg msg;
+	struct pst_volume *vol;
+	struct port *port;
+	struct pst_memory *mem;
+	enum request_kind kind;
+	bool waited; /* by pst_wait() */
+	bool in_writes;
+	bool queued; /* in port->waiting */
+	size_t mem_offset;
+	uint64_t offset;
+	uint64_t length;
+	uint64_t issued; /* bytes given to commands so far */
+	unsigned int commands; /* in flight */
+	pst_callback cb;
+	void *user;
+
+	struct list writes; /* volume->writes, or volume->blocked */
+
+	int error;
+	uint16_t nvme_status;
+	uint64_t submit_ns;
+	struct pst_timing timing; /* of the command that was done last */
+	struct pst_completion completion;
+};
+
+enum command_state {
+	COMMAND_FREE,
+	COMMAND_FETCH,	  /* write: its data is being copied out of a device */
+	COMMAND_MERGE,	  /* write of an edge: the block is being read */
+	COMMAND_TRANSFER, /* the backend has it */
+	COMMAND_LAND,	  /* read: its data is being copied into a device */
+};
+
+struct command {
+	struct backend_cmd b; /* first: done gets this */
+	struct list link;
+	struct port *port;
+	struct request *req;
+	enum command_state state;
+	bool edge;	   /* write of part of one block: read, merge, write */
+	uint64_t data;	   /* offset of its part within the request */
+	uint64_t data_len; /* bytes of the user's data */
+	uint32_t skip;	   /* from the first block's start to that data */
+	struct iovec iov[3];
+	struct iovec copy;
+	struct landing *landing;
+	void *piece;
+	struct mem_job job;
+	uint8_t *block; /* memory for one block, for edges */
+	int error;
+	uint64_t issued_ns;
+	uint64_t landed_ns;
+	uint64_t fetch_ns; /* how long a write's data took to come out of a device */
+};
+
+struct port {
+	struct worker *worker;
+	struct pst_volume *vol;
+	struct backend *backend;
+	struct command *commands;
+	unsigned int command_count;
+	unsigned int in_flight; /* commands */
+	struct list free;
+	struct list waiting; /* requests with parts that are not yet commands */
+	struct mem_staging_wait piece_wait; /* the request at the head waits for staging */
+	struct landing *piece_from;
+	bool piece_waiting;
+	bool pumping;
+	void *piece; /* came for the request at the head */
+	uint8_t *blocks;  /* command_count blocks */
+	uint8_t *scratch; /* where bytes go that nobody asked for */
+	/* Written by the port's thread alone, read by any. */
+	_Atomic uint64_t errors, reads, writes, read_bytes, write_bytes;
+	_Atomic uint64_t path_bytes[8];
+};
+
+struct pst_volume {
+	struct pst_context *ctx;
+	struct pst_volume_info info;
+	unsigned int port_count;
+	struct port **ports;
+	atomic_uint next_port;
+	/* Requests in flight and the volume's own hold; who brings it to 0 signals closing. */
+	atomic_uint refs;
+	struct worker_event *closing;
+
+	/* Writes in flight and held back, to keep edges apart; see edge.c. */
+	bool many; /* several ports: writes_lock is needed */
+	pthread_mutex_t writes_lock;
+	struct list writes;
+	struct list blocked;
+};
+
+/* ---- port.c ------------------------------------------------------------------------------ */
+
+int port_new(struct worker *w, struct pst_volume *vol, struct backend *b, struct port **ret_port);
+/* Nothing is in flight; the backend is closed already. */
+struct port *port_free(struct port *p);
+/* Takes over a request. The port's thread. */
+void port_submit(struct port *p, struct request *r);
+/* The same, for a request that edge_admit() has let through. */
+void port_enqueue(struct port *p, struct request *r);
+/* Makes commands of what waits, as far as there are commands and staging. */
+void port_pump(struct port *p);
+
+/* ---- edge.c ------------------------------------------------------------------------------ */
+
+/* May this write begin? If not it is kept, and port_submit()ted again when it may. */
+bool edge_admit(struct request *r);
+/* A write is over: what waited for it goes on. */
+void edge_release(struct request *r);
+
+/* ---- volume.c ---------------------------------------------------------------------------- */
+
+void volume_unref(struct pst_volume *vol);
+
+static inline bool request_is_write(const struct request *r)
+{
+	return r->kind == REQUEST_WRITE || r->kind == REQUEST_ZERO;
+}
+
+#endif
