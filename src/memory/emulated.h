@@ -36,6 +36,6 @@ struct mem_emulated_stats {
 	uint64_t compute_busy_ns; /* the compute engine worked */
 };
 
-void mem_emulated_stats(const struct mem_device *dev, struct mem_emulated_stats *ret_stats);
+void mem_emulated_stats(struct mem_device *dev, struct mem_emulated_stats *ret_stats);
 
 #endif

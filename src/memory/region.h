@@ -41,7 +41,8 @@ struct mem_region {
 /*
  * Describes memory of the caller's, which stays the caller's and must outlive the region.
  * MEM_PINNED locks it into memory: -ENOMEM or -EPERM when the limit on locked memory forbids it
- * (the sentence says which limit). MEM_HOST cannot fail.
+ * (the sentence says which limit). MEM_HOST cannot fail. Locking is by pages and does not count:
+ * two pinned regions that share a page lose it with the first that goes.
  */
 int mem_region_register(struct mem_region *r, enum mem_kind kind, void *ptr, uint64_t length,
 			struct err *err);

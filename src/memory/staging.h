@@ -26,7 +26,10 @@ struct mem_staging;
 
 /* A place in the line for a piece, embedded in its owner. */
 struct mem_staging_wait {
-	/* @piece is the owner's now. Called from inside mem_staging_put(), never from wait(). */
+	/*
+	 * @piece is the owner's now. Called from inside mem_staging_put(), never from
+	 * mem_staging_wait(). It may get, put, wait and cancel.
+	 */
 	void (*fn)(struct mem_staging_wait *w, void *piece);
 	struct list link; /* private */
 	bool waiting;     /* private */
@@ -53,7 +56,7 @@ unsigned int mem_staging_available(const struct mem_staging *s);
 
 /* A page-aligned piece, or NULL: none is free, or others wait for one already (no overtaking). */
 void *mem_staging_get(struct mem_staging *s);
-/* Stand in line for a piece. First come, first served. */
+/* Stand in line for a piece, after mem_staging_get() gave NULL. First come, first served. */
 void mem_staging_wait(struct mem_staging *s, struct mem_staging_wait *w);
 /* Leave the line; does nothing when not in it. */
 void mem_staging_cancel(struct mem_staging *s, struct mem_staging_wait *w);
