@@ -228,6 +228,10 @@ struct io_file_info {
 	bool can_discard;     /* punching holes (or BLKDISCARD) works */
 	bool volatile_cache;  /* a flush is needed for durability */
 	uint32_t physical_block; /* bytes; 0 unknown */
+	/* What it is, whatever its name; the same after a restart. Zeroes where it cannot be known. */
+	uint64_t device;   /* st_dev; of a block device its own number (st_rdev) */
+	uint64_t inode;
+	uint64_t birth_ns; /* when it was created, ns since 1970; 0 unknown */
 };
 
 /* Blocking: a control-plane call. Errors: those of open(2), EBUSY (exclusive), with a sentence. */

@@ -22,6 +22,7 @@
 
 #include "base/err.h"
 #include "io/io.h"
+#include "store/range-lock.h"
 
 enum store_kind {
 	STORE_READ,
@@ -31,10 +32,18 @@ enum store_kind {
 	STORE_ZERO,    /* the same, but stays allocated if STORE_KEEP */
 	STORE_COMPARE, /* result -EILSEQ on a difference; iov holds what is expected */
 	STORE_VERIFY,  /* read and throw away: is it readable? */
+	/*
+	 * Fused compare and write (NVM Command Set Specification, Compare): iov sums up to twice
+	 * length, first what is expected, then what replaces it. Nothing else is done to any of
+	 * the blocks in between. At most STORE_FUSED_MAX bytes, else -EOPNOTSUPP. STORE_FUA.
+	 */
+	STORE_COMPARE_WRITE,
 };
 
+#define STORE_FUSED_MAX (1u << 20)
+
 enum store_flags {
-	STORE_FUA = 1 << 0,  /* write, zero: durable when done */
+	STORE_FUA = 1 << 0,  /* write, zero, compare and write: durable when done */
 	STORE_KEEP = 1 << 1, /* zero: do not deallocate */
 };
 
@@ -61,7 +70,11 @@ struct store_op {
 	struct list link;
 	struct store_op *inner; /* filters: unused by leaf stores */
 	uint64_t priv[4];
+	unsigned int phase;
+	void *bounce; /* a piece of aligned memory */
 	struct iovec vec[4];
+	struct range_claim claim; /* the blocks it has to itself, or shares */
+	struct io_msg msg;        /* brings a waiter back to its loop */
 };
 
 struct store_info {
