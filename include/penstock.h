@@ -299,6 +299,9 @@ struct pst_dataset_info {
 	uint64_t bytes;
 	uint64_t largest_bytes;
 	uint64_t other_members; /* directories, symbolic links and the like */
+	/* "penstock-dataset.json" describes a generated dataset and is no sample; 0 bytes: none. */
+	uint64_t manifest_offset;
+	uint64_t manifest_bytes;
 };
 PST_API void pst_dataset_info(const struct pst_dataset *ds, struct pst_dataset_info *ret_info);
 PST_API void pst_dataset_close(struct pst_dataset *ds);

@@ -142,6 +142,8 @@ void pst_dataset_info(const struct pst_dataset *ds, struct pst_dataset_info *ret
 		.bytes = ds->index.bytes,
 		.largest_bytes = ds->index.largest,
 		.other_members = ds->index.others,
+		.manifest_offset = ds->index.manifest_offset,
+		.manifest_bytes = ds->index.manifest_size,
 	};
 }
 

@@ -68,6 +68,16 @@ static int rehash(struct index *ix)
 	return 0;
 }
 
+/* "./" in front is how `tar -c .` names the top of an archive. */
+static bool is_manifest(const struct tar_member *m)
+{
+	const char *name = m->name;
+
+	while (name[0] == '.' && name[1] == '/')
+		name += 2;
+	return m->kind == TAR_FILE && strcmp(name, INDEX_MANIFEST) == 0;
+}
+
 int index_add(struct index *ix, const struct tar_member *m, struct err *err)
 {
 	size_t len = strlen(m->name) + 1;
@@ -76,6 +86,12 @@ int index_add(struct index *ix, const struct tar_member *m, struct err *err)
 
 	if (m->kind == TAR_OTHER) {
 		ix->others++;
+		return 0;
+	}
+	if (is_manifest(m)) {
+		ix->others++;
+		ix->manifest_offset = m->offset;
+		ix->manifest_size = m->size;
 		return 0;
 	}
 	if (m->kind == TAR_HARD_LINK) {

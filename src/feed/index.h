@@ -3,6 +3,9 @@
  * The index of a dataset: the samples (regular files) of a tar archive, in the archive's order,
  * with where their contents lie. Built from a tar reader, then constant; a hard link is a sample
  * with the contents of the member it names. 40 bytes and the name per sample.
+ *
+ * One name is reserved: INDEX_MANIFEST, at the top of the archive, is the dataset's description of
+ * itself and no sample, wherever among the members it lies.
  */
 #ifndef FEED_INDEX_H
 #define FEED_INDEX_H
@@ -12,6 +15,8 @@
 
 #include "base/err.h"
 #include "feed/tar.h"
+
+#define INDEX_MANIFEST "penstock-dataset.json"
 
 struct index_entry {
 	uint64_t offset;
@@ -34,6 +39,9 @@ struct index {
 	uint64_t bytes;	  /* sum of sizes */
 	uint64_t largest; /* size of the largest sample */
 	uint64_t others;  /* members that are no samples */
+	/* Contents of the last INDEX_MANIFEST; both 0 if there is none. */
+	uint64_t manifest_offset;
+	uint64_t manifest_size;
 };
 
 #define INDEX_NULL { .entries = NULL }
