@@ -360,7 +360,7 @@ struct pst_batch {
 	const struct pst_batch_sample *samples;
 	uint64_t bytes;
 	enum pst_path path;
-	uint64_t wait_ns;          /* how long pst_feed_next() waited for it: the stall */
+	uint64_t wait_ns;          /* how long pst_feed_next() waited for it, calls that timed out included */
 	struct pst_timing stall; /* that wait, by what the request that arrived last was doing; sums to wait_ns */
 	void *priv;
 };

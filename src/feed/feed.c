@@ -60,6 +60,7 @@ struct pst_feed {
 	struct place place;
 	uint64_t epoch;
 	bool started;
+	uint64_t waited; /* ns, by calls that ran into their time limit, for the batch to be given next */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -282,6 +283,7 @@ int pst_feed_next(struct pst_feed *f, uint64_t timeout_ns, struct pst_batch *ret
 		in_time = pass(f, deadline);
 	}
 	if (b->number != f->next_give || b->missing > 0 || b->issued < b->count) {
+		f->waited += now(f) - begun;
 		pthread_mutex_unlock(&f->lock);
 		return -ETIMEDOUT;
 	}
@@ -294,9 +296,10 @@ int pst_feed_next(struct pst_feed *f, uint64_t timeout_ns, struct pst_batch *ret
 		.samples = b->samples,
 		.bytes = b->bytes,
 		.path = b->path,
-		.wait_ns = now(f) - begun,
+		.wait_ns = f->waited + (now(f) - begun),
 		.priv = b,
 	};
+	f->waited = 0;
 	ret_batch->stall = attribute(ret_batch->wait_ns, &b->last);
 	pthread_mutex_unlock(&f->lock);
 	return 1;
@@ -335,6 +338,7 @@ int pst_feed_start(struct pst_feed *f, uint64_t epoch)
 	place_init(&f->place, f->mem->region.length);
 	f->epoch = epoch;
 	f->started = true;
+	f->waited = 0;
 	f->next_issue = f->next_give = f->next_free = 0;
 	f->placed = false;
 	for (uint32_t i = 0; i < f->ring_size; i++)
