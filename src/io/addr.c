@@ -17,7 +17,7 @@
 #include "base/parse.h"
 #include "base/util.h"
 
-#define SCHEME	 "tcp://"
+#define SCHEME   "tcp://"
 #define HOST_MAX 255 /* longest host name of DNS (RFC 1035, 2.3.4) */
 
 static const struct sockaddr_in *v4(const struct io_addr *a)
@@ -149,8 +149,8 @@ static int parse_host(char *host, bool bracketed, struct io_addr *a, struct err 
 	return resolve(host, a, err);
 }
 
-int io_addr_parse(const char *text, uint16_t default_port, bool allow_port0, struct io_addr *ret_addr,
-		  struct err *err)
+int io_addr_parse(const char *text, uint16_t default_port, bool allow_port0,
+		  struct io_addr *ret_addr, struct err *err)
 {
 	struct io_addr a = { .len = 0 };
 	char buf[HOST_MAX + sizeof("[]:65535")];
@@ -244,7 +244,8 @@ bool io_addr_is_loopback(const struct io_addr *a)
 	case AF_INET:
 		return ntohl(v4(a)->sin_addr.s_addr) >> 24 == 127;
 	case AF_INET6:
-		return IN6_IS_ADDR_LOOPBACK(in6) || (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == 127);
+		return IN6_IS_ADDR_LOOPBACK(in6) ||
+		       (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == 127);
 	default:
 		return true; /* it never leaves the process */
 	}

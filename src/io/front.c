@@ -10,8 +10,9 @@
 
 /* ---- byte streams -------------------------------------------------------------------------------- */
 
-int io_listen(struct io_loop *loop, const struct io_addr *addr, const struct io_listen_options *opts,
-	      struct io_listener **ret_listener, struct err *err)
+int io_listen(struct io_loop *loop, const struct io_addr *addr,
+	      const struct io_listen_options *opts, struct io_listener **ret_listener,
+	      struct err *err)
 {
 	return loop->ops->listen(loop, addr, opts, ret_listener, err);
 }
@@ -23,12 +24,16 @@ const struct io_addr *io_listener_addr(const struct io_listener *l)
 
 void io_accept(struct io_listener *l, struct io_op *op)
 {
+	INVARIANT(!l->accept);
 	io_op_begin(l->loop, op, IO_OP_ACCEPT, l);
+	l->accept = op;
 	l->loop->ops->accept(l, op);
 }
 
 void io_listener_close(struct io_listener *l)
 {
+	if (l->accept)
+		l->accept->flags |= IO_OP_DETACHED;
 	l->loop->ops->listener_close(l);
 }
 
@@ -96,7 +101,8 @@ void io_stream_recv(struct io_stream *s, struct io_op *op, const struct iovec *i
 	s->loop->ops->recv(s, op);
 }
 
-void io_stream_send(struct io_stream *s, struct io_op *op, const struct iovec *iov, int niov, bool more)
+void io_stream_send(struct io_stream *s, struct io_op *op, const struct iovec *iov, int niov,
+		    bool more)
 {
 	INVARIANT(iov_sane(iov, niov) && !s->send);
 	io_op_begin(s->loop, op, IO_OP_SEND, s);
@@ -168,14 +174,14 @@ static void file_rw(struct io_loop *loop, struct io_file *f, struct io_op *op, e
 	file_submit(loop, f, op, kind, flags);
 }
 
-void io_file_read(struct io_loop *loop, struct io_file *f, struct io_op *op, const struct iovec *iov,
-		  int niov, uint64_t offset)
+void io_file_read(struct io_loop *loop, struct io_file *f, struct io_op *op,
+		  const struct iovec *iov, int niov, uint64_t offset)
 {
 	file_rw(loop, f, op, IO_OP_READ, iov, niov, offset, 0);
 }
 
-void io_file_write(struct io_loop *loop, struct io_file *f, struct io_op *op, const struct iovec *iov,
-		   int niov, uint64_t offset, unsigned int flags)
+void io_file_write(struct io_loop *loop, struct io_file *f, struct io_op *op,
+		   const struct iovec *iov, int niov, uint64_t offset, unsigned int flags)
 {
 	INVARIANT((flags & ~(unsigned int)IO_FILE_DSYNC) == 0);
 	file_rw(loop, f, op, IO_OP_WRITE, iov, niov, offset, flags);

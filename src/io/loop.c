@@ -86,7 +86,8 @@ static void heap_down(struct io_loop *loop, uint32_t i, struct io_timer *t)
 	uint32_t child;
 
 	for (; (child = i * 2) <= loop->heap_len; i = child) {
-		if (child < loop->heap_len && timer_before(loop->heap[child + 1], loop->heap[child]))
+		if (child < loop->heap_len &&
+		    timer_before(loop->heap[child + 1], loop->heap[child]))
 			child++;
 		if (!timer_before(loop->heap[child], t))
 			break;
@@ -193,9 +194,8 @@ void io_post(struct io_loop *loop, struct io_msg *m)
 
 	do {
 		m->next = head;
-	} while (!atomic_compare_exchange_weak_explicit(&loop->mailbox, &head, m,
-							memory_order_seq_cst,
-							memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&loop->mailbox, &head, m, memory_order_seq_cst, memory_order_relaxed));
 	/* Only the message that found the box empty wakes: the others ride with it. */
 	if (!head)
 		loop->ops->wake(loop);
@@ -240,17 +240,24 @@ static int run_timers(struct io_loop *loop)
 	return calls;
 }
 
-/* The stream of a receive or send may take the next one, or is gone. */
-static void leave_stream(struct io_op *op)
+/* The object that @op acted on may take the next one, or is gone. */
+static void leave_object(struct io_op *op)
 {
 	struct io_stream *s = op->obj;
+	struct io_listener *l = op->obj;
 
-	if (op->flags & IO_OP_DETACHED)
+	if (op->flags & IO_OP_DETACHED) {
+		if (op->sock)
+			io_sock_close(op->sock);
+		op->sock = NULL;
 		op->result = -ECANCELED;
-	else if (op->kind == IO_OP_RECV)
+	} else if (op->kind == IO_OP_RECV) {
 		s->recv = NULL;
-	else
+	} else if (op->kind == IO_OP_SEND) {
 		s->send = NULL;
+	} else if (op->kind == IO_OP_ACCEPT) {
+		l->accept = NULL;
+	}
 }
 
 static int run_finished(struct io_loop *loop)
@@ -262,8 +269,7 @@ static int run_finished(struct io_loop *loop)
 		op = list_pop_entry(&loop->finished, struct io_op, link);
 		if (!op)
 			break;
-		if (op->kind == IO_OP_RECV || op->kind == IO_OP_SEND)
-			leave_stream(op);
+		leave_object(op);
 		op->flags = 0;
 		op->pending = false;
 		op->done(op);

@@ -35,8 +35,9 @@ enum io_op_kind {
 /*
  * io_op.flags: what the kind of operation needs (IO_FILE_DSYNC of a write, IO_ZERO_KEEP of a zero)
  * and two bits of loop.c's and front.c's. FINISHED: it is on the finished list, result set, done not
- * yet called; it must not be finished again. DETACHED: its stream was closed meanwhile; whatever
- * result it is finished with, done sees -ECANCELED, and the stream is not touched again for it.
+ * yet called; it must not be finished again. DETACHED: its stream or listener was closed
+ * meanwhile; whatever result it is finished with, done sees -ECANCELED (and what was accepted is
+ * closed), and the object is not touched again for it.
  */
 #define IO_ZERO_KEEP   (1U << 0)
 #define IO_OP_DETACHED (1U << 6)
@@ -104,6 +105,7 @@ struct io_stream {
 
 struct io_listener {
 	struct io_loop *loop;
+	struct io_op *accept; /* pending, as in a stream */
 };
 
 struct io_file {

@@ -28,8 +28,8 @@ static void refuses(const char *text)
 	struct io_addr a = { .len = 77 };
 	int r = io_addr_parse(text, 4420, false, &a, &err);
 
-	ok(r == -EINVAL && err.code == EINVAL && err.text[0] && a.len == 77, "'%s' is refused: %s", text,
-	   err.text);
+	ok(r == -EINVAL && err.code == EINVAL && err.text[0] && a.len == 77, "'%s' is refused: %s",
+	   text, err.text);
 }
 
 static struct io_addr parse(const char *text)
@@ -62,12 +62,36 @@ static void test_texts(void)
 static void test_refusals(void)
 {
 	static const char *const bad[] = {
-		"",		  ":4420",	  "tcp://",	    "tcp://:1",	      "10.0.0.1:",
-		"10.0.0.1:0",	  "10.0.0.1:-0",  "10.0.0.1:-1",    "10.0.0.1:65536", "10.0.0.1:4420x",
-		"10.0.0.1:04420", "10.0.0.1: 1",  "10.0.0.1:+1",    "[::1",	      "[::1]4420",
-		"[::1]:",	  "[::1]:0",	  "[]:4420",	    "[10.0.0.1]:1",   "::1::2",
-		"127.1:4420",	  "10.0.0",	  "0x7f.1",	    "1",	      "300.1.1.1",
-		"fe80::1%",	  "fe80::1%nope", "fe80::1%-1",	    "fe80::1%4294967296", "1:2:3",
+		"",
+		":4420",
+		"tcp://",
+		"tcp://:1",
+		"10.0.0.1:",
+		"10.0.0.1:0",
+		"10.0.0.1:-0",
+		"10.0.0.1:-1",
+		"10.0.0.1:65536",
+		"10.0.0.1:4420x",
+		"10.0.0.1:04420",
+		"10.0.0.1: 1",
+		"10.0.0.1:+1",
+		"[::1",
+		"[::1]4420",
+		"[::1]:",
+		"[::1]:0",
+		"[]:4420",
+		"[10.0.0.1]:1",
+		"::1::2",
+		"127.1:4420",
+		"10.0.0",
+		"0x7f.1",
+		"1",
+		"300.1.1.1",
+		"fe80::1%",
+		"fe80::1%nope",
+		"fe80::1%-1",
+		"fe80::1%4294967296",
+		"1:2:3",
 		"999999999999999999:1",
 	};
 	char host[400];
@@ -87,8 +111,8 @@ static void test_names(void)
 
 	ok(r == 0 && io_addr_is_loopback(&a) && io_addr_port(&a) == 4420, "localhost resolves");
 	r = io_addr_parse("no-such-host.invalid:4420", 0, false, &a, &err);
-	ok(r == -ENOENT && strstr(err.text, "no-such-host.invalid"), "an unknown name is -ENOENT: %s",
-	   err.text);
+	ok(r == -ENOENT && strstr(err.text, "no-such-host.invalid"),
+	   "an unknown name is -ENOENT: %s", err.text);
 }
 
 static void test_questions(void)

@@ -268,7 +268,8 @@ static void test_order(struct fake *f)
 	is_u64(io_loop_turn(loop, UINT64_MAX), 5, "five calls");
 	is_u64(f->waited, 0, "no wait with work at hand");
 	is_str(take_trace(), "mt1|2A",
-	       "messages, timers, done (never inside submit), deferred (once); next defer next turn");
+	       "messages, timers, done (never inside submit), deferred (once); next defer next "
+	       "turn");
 	io_loop_turn(loop, UINT64_MAX);
 	is_u64(f->waited, 0, "no wait for what was deferred");
 	is_str(take_trace(), "B", "what a deferred function defers");
@@ -321,7 +322,8 @@ static void test_budget(struct fake *f)
 	io_op_init(&op, endless_done);
 	io_complete(&f->base, &op, 0);
 	io_loop_turn(&f->base, UINT64_MAX);
-	is_u64(endless_calls, IO_TURN_BUDGET, "an op that finishes at once for ever ends at the budget");
+	is_u64(endless_calls, IO_TURN_BUDGET,
+	       "an op that finishes at once for ever ends at the budget");
 	io_timer_start(&f->base, &t.timer, 0);
 	io_loop_turn(&f->base, UINT64_MAX);
 	is_str(take_trace(), "t", "so timers get their turn");
@@ -433,6 +435,7 @@ int main(void)
 	test_budget(&f);
 	test_stop(&f);
 	test_messages(&f);
-	ok(io_loop_free(&f.base) == NULL && io_loop_free(NULL) == NULL, "free takes NULL, returns NULL");
+	ok(io_loop_free(&f.base) == NULL && io_loop_free(NULL) == NULL,
+	   "free takes NULL, returns NULL");
 	return tap_done();
 }
