@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Features: identifiers, and what dword 11 of Set Features and dword 0 of Get Features' completion
- * hold for each (NVMe Base 2.0, 5.27.1; they have the same layout for all features here but Number
- * of Queues, whose completion says what was granted).
+ * hold for each (NVMe Base 2.0, 5.27.1, and for 03h, 05h, 0Ah, 15h the NVM Command Set 1.0; they
+ * have the same layout for all features here but Number of Queues, whose completion says what was
+ * granted).
  */
 #ifndef PENSTOCK_NVME_FEATURE_H
 #define PENSTOCK_NVME_FEATURE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Namespace Identification Descriptor list (Identify, CNS 03h; NVMe Base 2.0, 5.17.2.4): building
- * one, walking one.
+ * Namespace Identification Descriptor list (Identify, CNS 03h; NVMe Base 2.0, 5.17): building one,
+ * walking one.
  *
  * Descriptors are packed and of any length, so a list from a peer is walked here and nowhere else;
  * a descriptor that claims more than is left, or a length its type does not have, ends the walk.
@@ -16,9 +16,9 @@
 #include "nvme/identify.h"
 
 /*
- * Appends the identifier @id, whose length follows from @type, at @at, a multiple of no particular
- * number. Returns where the next one goes. The page is zeroed by the caller, which ends the list;
- * one of each type always fits.
+ * Appends the identifier @id, whose length follows from @type, at byte @at of the page. Returns
+ * where the next one goes. The caller zeroes the page first, which ends the list; one descriptor of
+ * each type always fits.
  */
 size_t nvme_ns_desc_append(uint8_t page[NVME_IDENTIFY_SIZE], size_t at, enum nvme_nidt type,
 			   const void *id);

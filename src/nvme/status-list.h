@@ -6,7 +6,8 @@
  * One list makes the constants, the names and the errno mapping, so none of the three can lack an
  * entry. Two lists, because 180h to 1BFh depend on the command set. Sources: NVMe Base 2.0, figures
  * "Generic Command Status Values", "Command Specific Status Values", "Path Related Status Values";
- * NVM Command Set 1.0, 2.1.2 and 4.1; Base 2.0, 6 "Fabrics Command Set" for the second list.
+ * NVM Command Set 1.0, the figures of the same titles; Base 2.0, 6 "Fabrics Command Set" for the
+ * second list.
  *
  * Rule for the errno: the one Linux gives for the same failure of a local disk where there is one,
  * so that a program moved from a file to a volume need not learn new errors.

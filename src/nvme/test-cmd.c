@@ -205,7 +205,7 @@ static void test_admin_round_trips(void)
 		.lsi = 0xabcd,
 		.rae = true,
 		.ot = true,
-		.csi = 2,
+		.csi = 0x82,
 		.bytes = 0x400000000,
 		.offset = 0xfffffffffffffffc,
 	};

@@ -52,6 +52,7 @@ static void test_field(void)
 	is_i64(from_bytes("nqn.a\033[2J", 10, 0, out), -EINVAL, "an escape sequence");
 	is_i64(from_bytes("nqn.a\x7f", 7, 0, out), -EINVAL, "DEL");
 	is_i64(from_bytes("nqn.\xc2\x85", 7, 0, out), -EINVAL, "a C1 control");
+	is_i64(from_bytes("nqn.\xc2\x9f", 7, 0, out), -EINVAL, "the last C1 control");
 	is_i64(from_bytes("nqn.\xff", 6, 0, out), -EINVAL, "a byte UTF-8 never has");
 	is_i64(from_bytes("nqn.\x80", 6, 0, out), -EINVAL, "a continuation without a start");
 	is_i64(from_bytes("nqn.\xc3", 6, 0, out), -EINVAL, "a sequence cut by the NUL");
@@ -62,6 +63,7 @@ static void test_field(void)
 	is_str(out, "untouched", "none of them wrote a result");
 	is_i64(from_bytes("nqn.2014-08.org.\xc3\xa9\xe2\x82\xac\xf0\x9f\x92\xbe", 26, 0, out), 0,
 	       "UTF-8 of 2, 3 and 4 bytes");
+	is_i64(from_bytes("nqn.\xc2\xa0", 7, 0, out), 0, "the first character after them");
 	is_i64(from_bytes("nvmet-test", 11, 0x41, out), 0,
 	       "any name is a name, and bytes after the NUL do not matter");
 	is_str(out, "nvmet-test", "it is read up to the NUL");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text fields: ASCII, left justified, padded with spaces, without a terminator (NVMe Base 2.0, 1.5
+ * Text fields: ASCII, left justified, padded with spaces, without a terminator (NVMe Base 2.0,
  * "Conventions"): serial and model number, firmware revision, transport address and service.
  *
  * What is encoded is what the standard says. What is decoded came from a peer: the end may be a
