@@ -323,6 +323,7 @@ struct sim_file *sim_disk_create(struct sim_node *node, const char *path, uint64
 
 	f->node = node;
 	f->id = ++node->sim->ids;
+	f->birth_ns = sim_node_wall(node);
 	f->size = size;
 	f->sector = node->sim->config.sector;
 	memcpy(f->name, path, n);

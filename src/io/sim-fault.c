@@ -99,6 +99,7 @@ void sim_config_swarm(struct sim_config *c, uint64_t seed)
 	c->turn_late_ppm = rng_below(&rng, 2) ? (uint32_t)rng_below(&rng, 300000) : 0;
 	c->turn_max_ns = draw_scale(&rng, 1 * US, 5 * MS);
 	c->inline_ppm = (uint32_t)rng_below(&rng, 3) * 500000;
+	c->scribble = true;
 	c->stream_buffer = (size_t)draw_scale(&rng, 512, 512 * 1024);
 	c->sector = rng_below(&rng, 2) ? 512 : 4096;
 	c->disk_cache = rng_below(&rng, 4) != 0;

@@ -337,6 +337,9 @@ int sim_file_open(struct io_loop *loop, const char *path, const struct io_file_o
 		.can_discard = config->disk_discard,
 		.volatile_cache = config->disk_cache,
 		.physical_block = f->sector,
+		.device = sl->node->id,
+		.inode = f->id,
+		.birth_ns = f->birth_ns,
 	};
 	sim_did(sl->node->sim, SIM_DID_OPEN, sl->node, f->id, f->size, 0);
 	*ret_file = &h->base;

@@ -16,6 +16,8 @@
 #include "io/sim.h"
 
 #define SIM_NEVER UINT64_MAX
+/* 2026-01-01 00:00:00 UTC: when every world begins. */
+#define SIM_WALL_BEGIN_NS (UINT64_C(1767225600) * 1000000000)
 
 typedef void (*sim_event_fn)(struct sim *sim, void *obj, uint64_t arg);
 
@@ -166,6 +168,11 @@ static inline struct sim_loop *sim_loop_of(struct io_loop *loop)
 static inline bool sim_loop_dead(const struct sim_loop *sl)
 {
 	return sl->epoch != sl->node->epoch;
+}
+
+static inline uint64_t sim_node_wall(const struct sim_node *node)
+{
+	return SIM_WALL_BEGIN_NS + node->sim->now + (uint64_t)node->clock;
 }
 
 /* When the loop next wants a turn; SIM_NEVER. */
@@ -322,6 +329,7 @@ struct sim_file {
 	struct sim_node *node;
 	struct list link;
 	uint64_t id;
+	uint64_t birth_ns; /* by the node's wall clock */
 	uint64_t size;
 	uint32_t sector;
 	bool locked;

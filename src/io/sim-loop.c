@@ -15,8 +15,6 @@
 #include "base/util.h"
 #include "io/sim-impl.h"
 
-/* 2026-01-01 00:00:00 UTC: when every world begins. */
-#define WALL_BEGIN_NS (UINT64_C(1767225600) * 1000000000)
 /* Cancelled operations finish within this time if not at once. */
 #define CANCEL_MAX_NS 50000
 #define SCRIBBLE      64
@@ -78,8 +76,8 @@ static void cancelled_fire(struct sim *sim, void *obj, uint64_t arg)
 	struct io_op *op = obj;
 
 	op->impl[SIM_OP_EVENT] = 0;
-	if (op->kind == IO_OP_RECV || op->kind == IO_OP_SEND || op->kind == IO_OP_READ ||
-	    op->kind == IO_OP_WRITE)
+	if (sim->config.scribble && (op->kind == IO_OP_RECV || op->kind == IO_OP_SEND ||
+				     op->kind == IO_OP_READ || op->kind == IO_OP_WRITE))
 		scribble(op);
 	sim_did(sim, SIM_DID_CANCEL, sim_loop_of(op->loop)->node, op->kind, 0, 0);
 	sim_op_end(op, -ECANCELED);
@@ -165,9 +163,7 @@ static uint64_t loop_now(struct io_loop *loop)
 
 static uint64_t loop_wall(struct io_loop *loop)
 {
-	const struct sim_node *node = sim_loop_of(loop)->node;
-
-	return WALL_BEGIN_NS + node->sim->now + (uint64_t)node->clock;
+	return sim_node_wall(sim_loop_of(loop)->node);
 }
 
 static void loop_random(struct io_loop *loop, void *buf, size_t n)

@@ -74,6 +74,7 @@ struct sim_config {
 	uint64_t turn_max_ns;              /* from a completion to the turn that sees it, at most */
 	uint32_t turn_late_ppm;            /* how often that is not at once */
 	uint32_t inline_ppm;               /* an operation that can finish when submitted does */
+	bool scribble;                     /* into buffers of what is cancelled, until it is done */
 	size_t stream_buffer;              /* what one direction of a stream holds */
 	uint32_t sector;                   /* what a disk writes whole: 512 or 4096 */
 	bool disk_cache;                   /* writes are lost at a power cut unless synced */
