@@ -88,7 +88,7 @@ vm_ready() { echo ready >&9; }
 
 # Normal lines in spite of their level.
 KLOG_HARMLESS='speed is unknown, defaulting|keep_alive_tmo 0 won|I/O fail on reconnect|'
-KLOG_HARMLESS=$KLOG_HARMLESS'will reconnect forever'
+KLOG_HARMLESS=$KLOG_HARMLESS'will reconnect forever|(hrtimer|perf): interrupt took'
 KLOG_TEXT='nvme.*(error|fail|timeout|timed out|reset|reconnect|abort|mismatch|protocol|malformed|'
 KLOG_TEXT=$KLOG_TEXT'invalid|unexpected|unsupported|bad |bogus|duplicate|not found|could not|'
 KLOG_TEXT=$KLOG_TEXT'Removing controller)|I/O error|Buffer I/O|Call Trace|BUG:|WARNING:|Oops|hung task|'
