@@ -5,6 +5,10 @@
  * so an un-synced write may be torn between sectors, never within one. Nor do writes become durable
  * in order: a disk may also have written an older version of a dirty sector before it was overwritten.
  *
+ * A sync that fails may forget what it could not write, as Linux does (fsync(2), NOTES): the sectors
+ * count as clean, still read as written, are not in the next sync, and are gone after a power cut.
+ * With direct I/O they are in the disk's own cache, which keeps them for the next try.
+ *
  * Contents are in chunks that exist from their first write, so a large file costs what is in it.
  */
 #include <errno.h>
@@ -18,6 +22,8 @@
 #define CHUNK       16384
 #define LEAF        1024 /* chunks in one leaf of the directory: 16 MiB */
 #define SECTORS_MAX (CHUNK / 512)
+
+#define FORGOTTEN UINT64_MAX /* in dirty[]: not durable, and no sync will change that */
 
 struct sim_chunk {
 	uint8_t cached[CHUNK];
@@ -111,15 +117,29 @@ static struct sim_chunk *chunk_get(struct sim_file *f, uint64_t index)
 	return *slot;
 }
 
-static void dirty_push(struct sim_file *f, struct sim_chunk *chunk, uint32_t index)
+static void dirty_push(struct sim_dirty_list *l, struct sim_chunk *chunk, uint32_t index,
+		       uint64_t seq)
 {
-	if (f->dirty_len == f->dirty_cap) {
-		f->dirty_cap = MAX(f->dirty_cap * 2, (size_t)64);
-		f->dirty = reallocarray(f->dirty, f->dirty_cap, sizeof(*f->dirty));
-		INVARIANT(f->dirty != NULL);
+	if (l->len == l->cap) {
+		l->cap = MAX(l->cap * 2, (size_t)64);
+		l->at = reallocarray(l->at, l->cap, sizeof(*l->at));
+		INVARIANT(l->at != NULL);
 	}
-	chunk->dirty[index] = f->seq;
-	f->dirty[f->dirty_len++] = (struct sim_dirty){ chunk, index, f->seq };
+	l->at[l->len++] = (struct sim_dirty){ chunk, index, seq };
+}
+
+/* Takes the first that became dirty up to @seq; false: there is none. */
+static bool dirty_pop(struct sim_dirty_list *l, uint64_t seq, struct sim_dirty *ret_dirty)
+{
+	while (l->first < l->len && l->at[l->first].seq <= seq) {
+		*ret_dirty = l->at[l->first++];
+		/* Not if it was made durable, and perhaps dirty again, since. */
+		if (ret_dirty->chunk->dirty[ret_dirty->index] == ret_dirty->seq)
+			return true;
+	}
+	if (l->first == l->len)
+		l->first = l->len = 0;
+	return false;
 }
 
 static void sector_persist(const struct sim_file *f, struct sim_chunk *chunk, uint32_t index)
@@ -164,8 +184,9 @@ static uint32_t chunk_write(struct sim_file *f, struct sim_chunk *chunk, struct 
 		if (durable) {
 			sector_persist(f, chunk, i);
 			chunk->dirty[i] = 0;
-		} else if (!chunk->dirty[i]) {
-			dirty_push(f, chunk, i);
+		} else if (!chunk->dirty[i] || chunk->dirty[i] == FORGOTTEN) {
+			chunk->dirty[i] = f->seq;
+			dirty_push(&f->dirty, chunk, i, f->seq);
 		}
 	}
 	return crc32c(0, chunk->cached + at, n);
@@ -197,39 +218,47 @@ uint32_t sim_disk_write(struct sim_file *f, struct sim_cursor *c, uint64_t offse
 
 void sim_disk_sync(struct sim_file *f, uint64_t seq)
 {
-	while (f->dirty_first < f->dirty_len && f->dirty[f->dirty_first].seq <= seq) {
-		struct sim_dirty *d = &f->dirty[f->dirty_first++];
+	struct sim_dirty d;
 
-		/* Not if it was made durable, and perhaps dirty again, since. */
-		if (d->chunk->dirty[d->index] != d->seq)
-			continue;
-		sector_persist(f, d->chunk, d->index);
-		d->chunk->dirty[d->index] = 0;
+	while (dirty_pop(&f->dirty, seq, &d)) {
+		sector_persist(f, d.chunk, d.index);
+		d.chunk->dirty[d.index] = 0;
 	}
-	if (f->dirty_first == f->dirty_len)
-		f->dirty_first = f->dirty_len = 0;
+}
+
+void sim_disk_forget(struct sim_file *f, uint64_t seq)
+{
+	struct sim_dirty d;
+
+	while (dirty_pop(&f->dirty, seq, &d)) {
+		d.chunk->dirty[d.index] = FORGOTTEN;
+		dirty_push(&f->forgotten, d.chunk, d.index, FORGOTTEN);
+	}
+}
+
+static void power_cut_list(struct sim_file *f, struct sim_dirty_list *l, uint32_t kept_ppm)
+{
+	struct sim_dirty d;
+
+	while (dirty_pop(l, UINT64_MAX, &d)) {
+		size_t at = (size_t)d.index * f->sector;
+
+		if (rng_chance_ppm(&f->node->sim->rng, kept_ppm))
+			sector_persist(f, d.chunk, d.index);
+		else
+			memcpy(d.chunk->cached + at, d.chunk->durable + at, f->sector);
+		d.chunk->dirty[d.index] = 0;
+	}
 }
 
 void sim_disk_power_cut(struct sim_file *f)
 {
-	struct rng *rng = &f->node->sim->rng;
 	/* All is lost, all was written, or anything between. */
 	static const uint32_t kept_ppm[] = { 0, 1000000, 500000, 100000, 900000 };
-	uint32_t ppm = kept_ppm[rng_below(rng, ARRAY_SIZE(kept_ppm))];
+	uint32_t ppm = kept_ppm[rng_below(&f->node->sim->rng, ARRAY_SIZE(kept_ppm))];
 
-	for (size_t i = f->dirty_first; i < f->dirty_len; i++) {
-		struct sim_dirty *d = &f->dirty[i];
-		size_t at = (size_t)d->index * f->sector;
-
-		if (d->chunk->dirty[d->index] != d->seq)
-			continue;
-		if (rng_chance_ppm(rng, ppm))
-			sector_persist(f, d->chunk, d->index);
-		else
-			memcpy(d->chunk->cached + at, d->chunk->durable + at, f->sector);
-		d->chunk->dirty[d->index] = 0;
-	}
-	f->dirty_first = f->dirty_len = 0;
+	power_cut_list(f, &f->dirty, ppm);
+	power_cut_list(f, &f->forgotten, 0);
 }
 
 bool sim_disk_allocated(const struct sim_file *f, uint64_t offset, uint64_t n)
@@ -339,7 +368,8 @@ static void file_free(struct sim_file *f)
 		free(f->top[i]);
 	}
 	free(f->top);
-	free(f->dirty);
+	free(f->dirty.at);
+	free(f->forgotten.at);
 	free(f->bad);
 	free(f);
 }

@@ -132,6 +132,8 @@ static int64_t read_fault(struct sim *sim, struct sim_handle *h, struct io_op *o
 static void sync_fire(struct sim *sim, struct sim_handle *h, struct io_op *op)
 {
 	if (sim_fault(sim, SIM_FILE_SYNC, h->node)) {
+		if (!h->base.info.direct && sim_coin(sim))
+			sim_disk_forget(h->file, op->impl[SIM_OP_MARK]);
 		sim_op_end(op, -EIO);
 		return;
 	}

@@ -321,6 +321,12 @@ struct sim_dirty {
 	uint64_t seq;
 };
 
+/* In order of becoming dirty; entries may be out of date. */
+struct sim_dirty_list {
+	struct sim_dirty *at;
+	size_t first, len, cap;
+};
+
 /*
  * A file's contents in chunks that exist once written: as programs see them, and as they would be
  * after a power cut. A sector is dirty from its first write after the last sync of it.
@@ -336,9 +342,9 @@ struct sim_file {
 	uint32_t lock_epoch;
 	struct sim_chunk ***top; /* a directory of leaves of chunks */
 	size_t top_len;
-	uint64_t seq;            /* counts writes */
-	struct sim_dirty *dirty; /* in order of becoming dirty; entries may be out of date */
-	size_t dirty_first, dirty_len, dirty_cap;
+	uint64_t seq; /* counts writes */
+	struct sim_dirty_list dirty;
+	struct sim_dirty_list forgotten;
 	struct sim_bad *bad;
 	size_t bad_len, bad_cap;
 	char name[];
@@ -361,6 +367,8 @@ uint32_t sim_disk_write(struct sim_file *f, struct sim_cursor *c, uint64_t offse
 			bool durable);
 /* Every sector that became dirty up to @seq is durable. */
 void sim_disk_sync(struct sim_file *f, uint64_t seq);
+/* What became dirty up to @seq is not written, and no later sync will. */
+void sim_disk_forget(struct sim_file *f, uint64_t seq);
 /* Each dirty sector is kept or lost. */
 void sim_disk_power_cut(struct sim_file *f);
 bool sim_disk_is_bad(const struct sim_file *f, uint64_t offset, uint64_t n);

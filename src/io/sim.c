@@ -189,6 +189,15 @@ void sim_note(struct sim *sim, const char *fmt, ...)
 			sim->now % 1000000, text);
 }
 
+void sim_log_sink(void *ctx, enum log_level level, const char *line, size_t n)
+{
+	struct sim *sim = ctx;
+
+	if (sim->trace)
+		fprintf(sim->trace, "%" PRIu64 ".%06" PRIu64 " - log %.*s", sim->now / 1000000,
+			sim->now % 1000000, (int)n, line);
+}
+
 void sim_trace(struct sim *sim, FILE *to)
 {
 	sim->trace = to;

@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/log.h"
 #include "base/rng.h"
 #include "base/util.h"
 #include "io/io.h"
@@ -48,7 +49,7 @@ enum sim_fault {
 	/* occasion: a file operation */
 	SIM_FILE_READ,  /* -EIO */
 	SIM_FILE_WRITE, /* write, discard, zero: -EIO; a part may have landed */
-	SIM_FILE_SYNC,  /* -EIO; nothing became durable */
+	SIM_FILE_SYNC,  /* -EIO; nothing became durable; sim-disk.c has worse */
 	SIM_FILE_SPACE, /* write: -ENOSPC; a part may have landed */
 	SIM_FILE_SHORT, /* read or write moves a part and says so */
 	SIM_FILE_SPLIT, /* read or write has its effect in two steps, with others in between */
@@ -120,6 +121,8 @@ uint64_t sim_fault_count(const struct sim *sim, enum sim_fault f);
 void sim_trace(struct sim *sim, FILE *to);
 /* Adds to the hash, and a line of the test's own to the trace. */
 void sim_note(struct sim *sim, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* A sink of base/log.h for the trace; @ctx is the world. Not part of the hash. */
+void sim_log_sink(void *ctx, enum log_level level, const char *line, size_t n);
 
 /*
  * Lets time pass until @done(@arg), which is asked after every event; NULL: never true. 0, or

@@ -341,6 +341,39 @@ static void test_errors(void)
 	}
 }
 
+/* A sync that fails may forget what it was to write: the next one succeeds, and the data is gone. */
+static void test_forgotten(void)
+{
+	unsigned int lost = 0, kept = 0, unread = 0, lost_again = 0;
+
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		struct sim_config c;
+		struct disk d;
+
+		sim_config_calm(&c);
+		c.ppm[SIM_FILE_SYNC] = 1000000;
+		disk_up(&d, &c, seed);
+		write_fill(&d, 0, 4096, 7, false);
+		write_fill(&d, 8192, 4096, 7, false);
+		sync_file(&d);
+		sim_heal(d.sim);
+		write_fill(&d, 8192, 4096, 8, false);
+		sync_file(&d);
+		read_at(&d, 0, 4096);
+		unread += buf[0] != 7;
+		disk_crash(&d, SIM_CRASH_POWER);
+		read_at(&d, 0, 4096);
+		lost += buf[0] == 0;
+		kept += buf[0] == 7;
+		read_at(&d, 8192, 4096);
+		lost_again += buf[0] != 8;
+		disk_down(&d);
+	}
+	is_u64(unread, 0, "what a failed sync forgot can still be read");
+	ok(lost > 0 && kept > 0, "until the power goes (%u lost, %u kept)", lost, kept);
+	is_u64(lost_again, 0, "unless it was written again");
+}
+
 static void test_bad_range(void)
 {
 	struct disk d;
@@ -434,6 +467,7 @@ int main(void)
 	test_in_flight(SIM_CRASH_PROCESS);
 	test_dead();
 	test_errors();
+	test_forgotten();
 	test_bad_range();
 	test_order();
 	test_cancel();
