@@ -218,6 +218,16 @@ static int check_access(struct server *s, struct err *err)
 	return 0;
 }
 
+/* What the file says of limits; the sizes and numbers among them fit 32 bits. */
+static void apply_limits(const struct config_limits *c, struct target_limits *l)
+{
+#define APPLY(name, kind, field)                                                                   \
+	if (c->name.text)                                                                          \
+		l->field = (__typeof__(l->field))c->name.value;
+	CONFIG_LIMIT_LIST(APPLY)
+#undef APPLY
+}
+
 static int resources(struct server *s, struct err *err)
 {
 	const struct config *c = s->config;
@@ -242,6 +252,7 @@ static int resources(struct server *s, struct err *err)
 		l->connections = c->connections;
 	if (c->drain_ns)
 		l->drain_ns = c->drain_ns;
+	apply_limits(&c->limits, l);
 	return 0;
 }
 

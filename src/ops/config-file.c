@@ -5,10 +5,12 @@
  */
 #include <cyaml/cyaml.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/util.h"
 #include "ops/config.h"
 
 enum { TEXT_MAX = 4096, ITEMS_MAX = 4096 };
@@ -61,6 +63,15 @@ static const cyaml_schema_value_t listener_schema = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_listener, listener_fields),
 };
 
+static const cyaml_schema_field_t limit_fields[] = {
+#define LIMIT(name, kind, field)                                                                   \
+	CYAML_FIELD_STRING_PTR(#name, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct config_limits,  \
+			       name.text, 1, 32),
+	CONFIG_LIMIT_LIST(LIMIT)
+#undef LIMIT
+	CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t config_fields[] = {
 	CYAML_FIELD_SEQUENCE_COUNT("listeners", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct config,
 				   listeners, listener_count, &listener_schema, 1, ITEMS_MAX),
@@ -76,6 +87,7 @@ static const cyaml_schema_field_t config_fields[] = {
 	CYAML_FIELD_STRING_PTR("spin", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct config, spin, 1, 32),
 	CYAML_FIELD_STRING_PTR("arena", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct config, arena, 1, 32),
 	CYAML_FIELD_STRING_PTR("drain", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct config, drain, 1, 32),
+	CYAML_FIELD_MAPPING("limits", CYAML_FLAG_OPTIONAL, struct config, limits, limit_fields),
 	CYAML_FIELD_END,
 };
 
@@ -115,6 +127,43 @@ static cyaml_config_t cyaml_settings(struct complaint *c)
 	};
 }
 
+enum limit_kind { LIMIT_COUNT, LIMIT_SIZE, LIMIT_TIME };
+
+static const struct {
+	const char *name;
+	enum limit_kind kind;
+	size_t offset;
+} limits[] = {
+#define LIMIT(name, kind, field) { #name, LIMIT_##kind, offsetof(struct config_limits, name) },
+	CONFIG_LIMIT_LIST(LIMIT)
+#undef LIMIT
+};
+
+static int check_limits(struct config *c, const char *path, struct err *err)
+{
+	static const char *const expected[] = {
+		[LIMIT_COUNT] = "a number",
+		[LIMIT_SIZE] = "a size such as 128k",
+		[LIMIT_TIME] = "a time such as 10s",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		struct config_limit *l = (void *)((char *)&c->limits + limits[i].offset);
+		enum limit_kind kind = limits[i].kind;
+		int rc;
+
+		if (!l->text)
+			continue;
+		rc = kind == LIMIT_TIME ? parse_duration_ns(l->text, &l->value) :
+		     kind == LIMIT_SIZE ? parse_size(l->text, &l->value) :
+					  parse_u64(l->text, &l->value);
+		if (rc < 0 || (kind != LIMIT_TIME && l->value > UINT32_MAX))
+			return err_set(err, EINVAL, "%s: limits: %s: '%s': expected %s", path, limits[i].name,
+				       l->text, expected[kind]);
+	}
+	return 0;
+}
+
 static int check_words(struct config *c, const char *path, struct err *err)
 {
 	if (c->spin && parse_duration_ns(c->spin, &c->spin_ns) < 0)
@@ -130,7 +179,7 @@ static int check_words(struct config *c, const char *path, struct err *err)
 					       c->subsystems[i].nqn);
 		}
 	}
-	return 0;
+	return check_limits(c, path, err);
 }
 
 int config_load(const char *path, struct config **ret_config, struct err *err)

@@ -37,6 +37,38 @@ struct config_listener {
 	size_t nqn_count;
 };
 
+/*
+ * Bounds on what hosts may have, take and how long: name in the file, how it is written, and the
+ * field of struct target_limits that it sets. What each means is said there.
+ */
+#define CONFIG_LIMIT_LIST(X)                                                                       \
+	X(controllers, COUNT, controllers)                                                         \
+	X(controllers_per_host, COUNT, controllers_per_host)                                       \
+	X(namespaces, COUNT, namespaces)                                                           \
+	X(mdts, SIZE, mdts)                                                                        \
+	X(in_capsule, SIZE, in_capsule)                                                            \
+	X(max_h2c_data, SIZE, maxh2cdata)                                                          \
+	X(c2h_chunk, SIZE, c2h_chunk)                                                              \
+	X(icreq, TIME, icreq_ns)                                                                   \
+	X(connect, TIME, connect_ns)                                                               \
+	X(first_command, TIME, first_command_ns)                                                   \
+	X(transfer, TIME, transfer_ns)                                                             \
+	X(send, TIME, send_ns)                                                                     \
+	X(linger, TIME, linger_ns)                                                                 \
+	X(keep_alive_grace, TIME, keep_alive_grace_ns)                                             \
+	X(fence, TIME, fence_ns)
+
+struct config_limit {
+	char *text; /* as written; NULL: default */
+	uint64_t value; /* a number, bytes or ns; the first two fit 32 bits */
+};
+
+struct config_limits {
+#define CONFIG_LIMIT_FIELD(name, kind, field) struct config_limit name;
+	CONFIG_LIMIT_LIST(CONFIG_LIMIT_FIELD)
+#undef CONFIG_LIMIT_FIELD
+};
+
 struct config {
 	struct config_listener *listeners;
 	size_t listener_count;
@@ -54,6 +86,7 @@ struct config {
 	uint64_t spin_ns;
 	uint64_t arena_bytes;
 	uint64_t drain_ns;
+	struct config_limits limits;
 };
 
 /* Reads a YAML file. -EINVAL with file, line and what was expected; errors of opening. */

@@ -41,7 +41,12 @@ static void good(void)
 		      "cores: 0,2-3\n"
 		      "arena: 64M\n"
 		      "spin: 20us\n"
-		      "queue_depth: 64\n",
+		      "queue_depth: 64\n"
+		      "limits:\n"
+		      "  controllers: 12\n"
+		      "  mdts: 256k\n"
+		      "  icreq: 500ms\n"
+		      "  send: 0s\n",
 		      &c, &err);
 
 	if (!ok(rc == 0, "a whole configuration: %s", err.text))
@@ -57,6 +62,11 @@ static void good(void)
 	is_u64(c->arena_bytes, 64 << 20, "arena");
 	is_u64(c->spin_ns, 20000, "spin");
 	is_u64(c->queue_depth, 64, "queue_depth");
+	is_u64(c->limits.controllers.value, 12, "a limit that is a number");
+	is_u64(c->limits.mdts.value, 256 << 10, "one that is a size");
+	is_u64(c->limits.icreq.value, 500000000, "one that is a time");
+	ok(c->limits.send.text && c->limits.send.value == 0, "a limit that is set to none");
+	ok(!c->limits.fence.text, "one that is not given");
 	config_free(c);
 	rc = load("{ \"subsystems\": [ { \"nqn\": \"nqn.2026-11.io.penstock:a\" } ] }", &c, &err);
 	if (ok(rc == 0, "JSON will do: %s", err.text)) {
@@ -88,6 +98,10 @@ static void bad(void)
 	refused("subsystems: [{nqn: a}]\narena: lots\n", "arena");
 	refused("subsystems: [{nqn: a}]\nspin: 5\n", "spin");
 	refused("subsystems: [{nqn: a}, {nqn: a}]\n", "twice");
+	refused("subsystems: [{nqn: a}]\nlimits: {icreq: soon}\n", "icreq: 'soon'");
+	refused("subsystems: [{nqn: a}]\nlimits: {controllers: -1}\n", "controllers: '-1'");
+	refused("subsystems: [{nqn: a}]\nlimits: {mdts: 4G}\n", "mdts: '4G'");
+	refused("subsystems: [{nqn: a}]\nlimits: {patience: 1s}\n", "patience");
 	refused("subsystems: [{nqn: a\n", "");
 	ok(config_load("/nonexistent/penstock.yaml", &c, &err) < 0 && strstr(err.text, "No such file"),
 	   "a file that is not there: %s", err.text);
