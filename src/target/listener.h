@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A listener: an address where hosts reach us, and which subsystems they reach there. It belongs to
+ * one reactor, which accepts and hands connections to the one that has the fewest.
+ */
+#ifndef PENSTOCK_TARGET_LISTENER_H
+#define PENSTOCK_TARGET_LISTENER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "io/io.h"
+#include "target/target.h"
+
+struct target;
+struct tgt_reactor;
+
+struct tgt_listener {
+	struct target *target;
+	struct tgt_reactor *reactor;
+	uint16_t index; /* PORTID of the discovery log is one more */
+	struct io_addr addr;      /* as configured; with the port really bound, once started */
+	struct io_addr advertise; /* len 0: none */
+	bool all;      /* every subsystem is reached here */
+	bool *exports; /* by index of the subsystem */
+
+	struct io_listener *io;
+	struct io_op accept_op;
+	struct io_timer retry; /* accepting again after an error */
+	bool closing;
+};
+
+/* The subsystems of @t exist. -ENOMEM; -EINVAL with a sentence. */
+int tgt_listener_new(struct target *t, uint16_t index, const struct target_listener_config *c,
+		     struct tgt_listener **ret_listener, struct err *err);
+/* Must be closed, or never started. Takes NULL, returns NULL. */
+struct tgt_listener *tgt_listener_free(struct tgt_listener *l);
+
+/* On its reactor. Errors of bind(2), with a sentence. */
+int tgt_listener_start(struct tgt_listener *l, struct err *err);
+/* On its reactor; what is under way ends in a later turn. */
+void tgt_listener_close(struct tgt_listener *l);
+
+/*
+ * Takes a connected socket, as if it had been accepted, from the thread of any reactor: for
+ * listeners, tests and connections within the process (@l NULL). Refused with a close when there
+ * are too many.
+ */
+void tgt_accept_sock(struct target *t, struct tgt_reactor *here, const struct tgt_listener *l,
+		     struct io_sock *sock);
+
+#endif
