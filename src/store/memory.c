@@ -4,10 +4,10 @@
  * machine's memory as long as what is written is not; what is discarded goes back to the system.
  *
  * Operations finish at once. A block is never torn: each 32 KiB of a transfer is copied under a
- * reader/writer spin lock (range-lock.h), which costs two atomic operations (about 15 ns) for each
- * such piece. The alternative, sequence counters, would spare readers that and would be a data race
- * by the letter of C. Only giving back a lot of memory takes long, so that is done in steps, one a
- * turn of the loop.
+ * reader/writer spin lock (range-lock.h). That costs two atomic operations, about 20 ns a piece:
+ * 3 % of a 4 KiB copy that comes from memory, 15 % of one that comes from the cache. Sequence
+ * counters would spare readers that, and would be a data race by the letter of C. Only giving back
+ * a lot of memory takes long, so that is done in steps, one a turn of the loop.
  */
 #include "store/memory.h"
 
@@ -134,14 +134,15 @@ static bool zero_step(struct memory *m, struct store_op *op)
 	return op->priv[0] == op->length;
 }
 
-static void zero_next_turn(struct io_op *io)
+/* A message and not io_complete(): what completes at once is called in the same turn. */
+static void zero_next_turn(struct io_msg *msg)
 {
-	struct store_op *op = container_of(io, struct store_op, io);
+	struct store_op *op = container_of(msg, struct store_op, msg);
 
 	if (zero_step(memory_of(op->store), op))
 		op->done(op);
 	else
-		io_complete(op->loop, &op->io, 0);
+		io_post(op->loop, &op->msg);
 }
 
 static bool memory_zero(struct memory *m, struct io_loop *loop, struct store_op *op)
@@ -149,8 +150,8 @@ static bool memory_zero(struct memory *m, struct io_loop *loop, struct store_op 
 	op->priv[0] = 0;
 	if (op->length == 0 || zero_step(m, op))
 		return true;
-	io_op_init(&op->io, zero_next_turn);
-	io_complete(loop, &op->io, 0);
+	op->msg.fn = zero_next_turn;
+	io_post(loop, &op->msg);
 	return false;
 }
 
