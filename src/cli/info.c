@@ -78,7 +78,7 @@ static int print_text(const struct cli_volume *v)
 int cmd_info(int argc, char **argv)
 {
 	struct cli_volume v;
-	int rc = cli_volume_open(&v, argv[0], true);
+	int rc = cli_volume_open(&v, argv[0], CLI_LOOK);
 
 	if (rc != CLI_DONE)
 		return rc;

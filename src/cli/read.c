@@ -71,7 +71,7 @@ int cmd_read(int argc, char **argv)
 {
 	struct cli_volume v;
 	struct copy c;
-	int rc = cli_volume_open(&v, argv[0], true);
+	int rc = cli_volume_open(&v, argv[0], CLI_READ);
 
 	if (rc != CLI_DONE)
 		return rc;

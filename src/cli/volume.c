@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/volume.h"
 
+#include <errno.h>
 #include <string.h>
 
 struct cli_identity cli_identity;
@@ -19,7 +20,7 @@ int cli_context_open(enum pst_mode mode, unsigned int threads, struct pst_contex
 	return CLI_DONE;
 }
 
-int cli_volume_open(struct cli_volume *v, const char *uri, bool read_only)
+int cli_volume_open(struct cli_volume *v, const char *uri, enum cli_access access)
 {
 	struct pst_volume_options opts = PST_OPTIONS(opts);
 	struct pst_error err;
@@ -29,8 +30,13 @@ int cli_volume_open(struct cli_volume *v, const char *uri, bool read_only)
 	rc = cli_context_open(PST_MODE_THREADED, 1, &v->ctx);
 	if (rc != CLI_DONE)
 		return rc;
-	opts.read_only = read_only;
-	if (pst_volume_open(v->ctx, uri, &opts, &v->vol, &err) < 0) {
+	opts.read_only = access == CLI_READ;
+	rc = pst_volume_open(v->ctx, uri, &opts, &v->vol, &err);
+	if (access == CLI_LOOK && (rc == -EACCES || rc == -EROFS || rc == -EPERM)) {
+		opts.read_only = true;
+		rc = pst_volume_open(v->ctx, uri, &opts, &v->vol, &err);
+	}
+	if (rc < 0) {
 		pst_context_free(v->ctx);
 		return cli_error("%s: %s", uri, err.text);
 	}

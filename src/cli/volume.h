@@ -29,7 +29,12 @@ extern struct cli_identity cli_identity;
 
 /* CLI_DONE, or what cli_error() returned. */
 int cli_context_open(enum pst_mode mode, unsigned int threads, struct pst_context **ret_ctx);
-int cli_volume_open(struct cli_volume *v, const char *uri, bool read_only);
+enum cli_access {
+	CLI_READ,
+	CLI_WRITE,
+	CLI_LOOK, /* say what it is: writable if it is, but a file that may only be read will do */
+};
+int cli_volume_open(struct cli_volume *v, const char *uri, enum cli_access access);
 void cli_volume_close(struct cli_volume *v);
 
 /* Says what happened to a request at @offset: the errno's text, or the NVMe status by name. */

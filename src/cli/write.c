@@ -132,7 +132,7 @@ static int copy_in(struct cli_volume *v, const char *uri)
 int cmd_write(int argc, char **argv)
 {
 	struct cli_volume v;
-	int rc = cli_volume_open(&v, argv[0], false);
+	int rc = cli_volume_open(&v, argv[0], CLI_WRITE);
 
 	if (rc != CLI_DONE)
 		return rc;

@@ -69,7 +69,6 @@ static void request_finish(struct port *p, struct request *r)
 {
 	struct pst_volume *vol = r->vol;
 
-	r->timing.total = now(p) - r->submit_ns;
 	r->completion = (struct pst_completion){
 		.error = r->error,
 		.nvme_status = r->nvme_status,
@@ -95,19 +94,20 @@ static bool all_issued(const struct request *r)
 static void stamp(struct command *c)
 {
 	struct request *r = c->req;
-	uint64_t sent = c->b.sent_ns ? c->b.sent_ns : c->issued_ns;
-	uint64_t last = MAX(c->b.last_ns, sent), landed = MAX(c->landed_ns, last), end = now(c->port);
+	/* The backend's times are its loop's, which may be those of the turn's begin. */
+	uint64_t sent = MAX(c->b.sent_ns ? c->b.sent_ns : c->issued_ns, r->submit_ns);
+	uint64_t last = MAX(c->b.last_ns, sent), landed = MAX(c->landed_ns, last);
+	uint64_t end = MAX(now(c->port), landed), fetch_ns = MIN(c->fetch_ns, sent - r->submit_ns);
 	/* A write's copy out of the device comes before it is sent. */
-	uint64_t staging = landed - last + c->fetch_ns;
 	struct pst_timing *t = &r->timing;
 
-	*t = (struct pst_timing){ .staging = staging };
-	t->client_queue = sent - r->submit_ns - MIN(c->fetch_ns, sent - r->submit_ns);
+	*t = (struct pst_timing){ .total = end - r->submit_ns, .staging = landed - last + fetch_ns };
+	t->client_queue = sent - r->submit_ns - fetch_ns;
 	if (c->port->backend->info.remote)
 		t->remote = last - sent;
 	else
 		t->media = last - sent;
-	t->wakeup = end > landed ? end - landed : 0;
+	t->wakeup = end - landed;
 }
 
 static void command_end(struct command *c)

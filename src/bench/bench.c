@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/bench.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "base/util.h"
+
+void bench_verify_fail(struct bench_verify *v, const char *fmt, ...)
+{
+	va_list args;
+
+	if (v->failed < BENCH_FAILURES_MAX) {
+		va_start(args, fmt);
+		vsnprintf(v->failures[v->failed].text, sizeof(v->failures[0].text), fmt, args);
+		va_end(args);
+	}
+	v->failed++;
+}
+
+void bench_verify_merge(struct bench_verify *v, const struct bench_verify *from)
+{
+	uint64_t n = MIN(from->failed, (uint64_t)BENCH_FAILURES_MAX);
+
+	v->samples += from->samples;
+	v->skipped += from->skipped;
+	for (uint64_t i = 0; i < n && v->failed + i < BENCH_FAILURES_MAX; i++)
+		v->failures[v->failed + i] = from->failures[i];
+	v->failed += from->failed;
+}
+
+static uint64_t ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
+
+struct bench_cpu bench_cpu_now(void)
+{
+	struct rusage r = { .ru_maxrss = 0 };
+
+	getrusage(RUSAGE_SELF, &r);
+	return (struct bench_cpu){ .user_ns = ns(&r.ru_utime), .system_ns = ns(&r.ru_stime) };
+}
+
+struct bench_cpu bench_cpu_since(const struct bench_cpu *begin)
+{
+	struct bench_cpu now = bench_cpu_now();
+
+	now.user_ns -= begin->user_ns;
+	now.system_ns -= begin->system_ns;
+	return now;
+}
+
+double bench_per_gigabyte(uint64_t cpu_ns, uint64_t bytes)
+{
+	/* Nanoseconds per byte are seconds per 10^9 bytes. */
+	return bytes ? (double)cpu_ns / (double)bytes : 0;
+}
+
+enum pst_path bench_main_path(const uint64_t path_bytes[BENCH_PATHS])
+{
+	int main = PST_PATH_NONE;
+
+	for (int i = 0; i < BENCH_PATHS; i++)
+		main = path_bytes[i] > path_bytes[main] ? i : main;
+	return (enum pst_path)main;
+}
+
+bool bench_other_path(const uint64_t path_bytes[BENCH_PATHS], enum pst_path want, enum pst_path *ret_other)
+{
+	for (int i = 0; i < BENCH_PATHS; i++) {
+		if (path_bytes[i] > 0 && i != (int)want) {
+			*ret_other = (enum pst_path)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+void bench_timing_add(struct pst_timing *sum, const struct pst_timing *t)
+{
+	sum->total += t->total;
+	sum->client_queue += t->client_queue;
+	sum->network += t->network;
+	sum->target_queue += t->target_queue;
+	sum->qos += t->qos;
+	sum->media += t->media;
+	sum->staging += t->staging;
+	sum->wakeup += t->wakeup;
+	sum->remote += t->remote;
+}
+
+void bench_note(struct bench_notes *notes, const char *fmt, ...)
+{
+	va_list args;
+
+	if (notes->count == BENCH_NOTES_MAX)
+		return;
+	va_start(args, fmt);
+	vsnprintf(notes->text[notes->count++], sizeof(notes->text[0]), fmt, args);
+	va_end(args);
+}
+
+/* ---- what the library is asked for ----------------------------------------------------------- */
+
+int bench_err(struct err *err, const struct pst_error *from)
+{
+	return err_set(err, from->code, "%s", from->text);
+}
+
+int bench_context(const struct bench_target *t, enum pst_mode mode, unsigned int threads, unsigned int inflight,
+		  struct pst_context **ret_ctx, struct err *err)
+{
+	struct pst_context_options o = PST_OPTIONS(o);
+	struct pst_error perr;
+
+	o.mode = mode;
+	o.threads = threads;
+	o.max_inflight = inflight;
+	o.spin_ns = t->spin_ns;
+	o.hostnqn = t->hostnqn;
+	o.hostid = t->hostid;
+	return pst_context_new(&o, ret_ctx, &perr) < 0 ? bench_err(err, &perr) : 0;
+}
+
+int bench_memory(const struct bench_target *t, struct pst_context *ctx, size_t size,
+		 struct pst_memory **ret_mem, struct err *err)
+{
+	struct pst_error perr;
+	int rc;
+
+	if (t->emulated)
+		rc = pst_memory_emulated(ctx, size, NULL, ret_mem, &perr);
+	else
+		rc = pst_memory_alloc(ctx, size, ret_mem, &perr);
+	return rc < 0 ? bench_err(err, &perr) : 0;
+}

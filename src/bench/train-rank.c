@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One accelerator: wait for a batch, compute, meet the others. Every rank comes to every meeting,
+ * whatever happened to it, until one meeting says stop; an epoch has the same number of steps on
+ * all of them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/util.h"
+#include "bench/train-impl.h"
+
+#define LOOK_NS UINT64_C(200000000) /* how long a wait may last before signals are looked at */
+/*
+ * Sleeping is late by tens of microseconds, which matters to steps shorter than this; they wait
+ * for their last bit awake.
+ */
+#define SHORT_STEP_NS UINT64_C(1000000)
+#define AWAKE_NS      UINT64_C(100000)
+
+static const struct train_options *opts_of(const struct train_rank *r)
+{
+	return r->t->opts;
+}
+
+static uint64_t now_of(const struct train_rank *r)
+{
+	return opts_of(r)->target.clock->now();
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static int open_dataset(struct train_rank *r)
+{
+	const struct train_options *o = opts_of(r);
+	struct pst_volume_options vo = PST_OPTIONS(vo);
+	struct pst_error perr;
+
+	vo.queues = o->queues;
+	vo.depth = o->depth;
+	vo.read_only = true;
+	if (pst_volume_open(r->ctx, r->uri, &vo, &r->vol, &perr) < 0)
+		return bench_err(&r->err, &perr);
+	if (pst_dataset_open(r->vol, &r->ds, &perr) < 0)
+		return bench_err(&r->err, &perr);
+	if (!o->verify)
+		return 0;
+	r->scratch = mem_alloc(VERIFY_PIECE);
+	if (!r->scratch)
+		return err_set(&r->err, ENOMEM, "out of memory");
+	return manifest_load(r->ctx, r->vol, r->ds, &r->manifest, &r->err);
+}
+
+static int open_feed(struct train_rank *r)
+{
+	const struct train_options *o = opts_of(r);
+	struct pst_feed_options fo = PST_OPTIONS(fo);
+	unsigned long long samples = pst_dataset_count(r->ds);
+	struct pst_error perr;
+	int rc;
+
+	fo.batch = o->workload.batch;
+	fo.prefetch = o->prefetch;
+	fo.seed = o->seed;
+	fo.rank = r->index;
+	fo.ranks = o->accelerators;
+	rc = bench_memory(&o->target, r->ctx, pst_feed_memory_size(r->ds, &fo), &r->mem, &r->err);
+	if (rc < 0)
+		return rc;
+	if (pst_feed_new(r->ds, r->mem, &fo, &r->feed, &perr) < 0)
+		return bench_err(&r->err, &perr);
+	r->batches = pst_feed_batches(r->feed);
+	if (r->batches == 0)
+		return err_set(&r->err, EINVAL,
+			       "the dataset has %llu samples; a step of %u accelerators takes %llu: make a larger "
+			       "one with 'penstock dataset create', or use --batch",
+			       samples, o->accelerators, (unsigned long long)fo.batch * o->accelerators);
+	return 0;
+}
+
+static int open_all(struct train_rank *r)
+{
+	const struct train_options *o = opts_of(r);
+	int rc = bench_context(&o->target, PST_MODE_THREADED, o->threads, 0, &r->ctx, &r->err);
+
+	if (rc == 0)
+		rc = open_dataset(r);
+	if (rc == 0)
+		rc = open_feed(r);
+	if (rc < 0)
+		err_prefix(&r->err, "%s", r->uri);
+	return rc;
+}
+
+static void close_all(struct train_rank *r)
+{
+	pst_feed_free(r->feed);
+	pst_memory_free(r->mem);
+	pst_dataset_close(r->ds);
+	pst_volume_close(r->vol);
+	pst_context_free(r->ctx);
+	mem_free(r->scratch);
+}
+
+/* ---- a step -------------------------------------------------------------------------------- */
+
+static void fail(struct train_rank *r, const char *what, int rc)
+{
+	if (r->errors++ == 0)
+		snprintf(r->first_error, sizeof(r->first_error), "%s: %s: %s", r->uri, what, strerror(-rc));
+}
+
+static bool stopped(const struct train_rank *r)
+{
+	return atomic_load_explicit(opts_of(r)->target.stop, memory_order_relaxed);
+}
+
+/* 1: @b is there; 0: told to stop; -errno. */
+static int wait_batch(struct train_rank *r, struct pst_batch *b)
+{
+	int rc;
+
+	do {
+		if (stopped(r))
+			return 0;
+		rc = pst_feed_next(r->feed, LOOK_NS, b);
+	} while (rc == -ETIMEDOUT);
+	/* The caller counts batches: the epoch has one more. */
+	return rc == 0 ? -ENODATA : rc;
+}
+
+static void compute(struct train_rank *r, uint64_t begin)
+{
+	const struct bench_clock *clock = opts_of(r)->target.clock;
+	uint64_t ns = opts_of(r)->workload.compute_ns, end = begin + ns, now = begin;
+	uint64_t awake = ns < SHORT_STEP_NS ? MIN(AWAKE_NS, ns) : 0;
+
+	while (now + awake < end && !stopped(r)) {
+		clock->sleep_until(MIN(end - awake, now + LOOK_NS));
+		now = clock->now();
+	}
+	while (now < end && !stopped(r))
+		now = clock->now();
+}
+
+static void look_at_batch(struct train_rank *r, const struct pst_batch *b)
+{
+	enum pst_path want = opts_of(r)->target.require;
+	struct pst_sample what;
+
+	for (uint32_t i = 0; i < b->count; i++) {
+		if (b->samples[i].error == 0)
+			continue;
+		if (r->errors == 0 && pst_dataset_sample(r->ds, b->samples[i].index, &what) == 0)
+			fail(r, what.name, b->samples[i].error);
+		else
+			r->errors++;
+	}
+	r->samples += b->count;
+	r->bytes += b->bytes;
+	r->path_bytes[b->path] += b->bytes;
+	if (want != PST_PATH_NONE && b->bytes > 0 && b->path != want) {
+		atomic_store(&r->t->path_taken, b->path);
+		atomic_store(&r->t->path_missed, true);
+	}
+}
+
+/* What of a step is judged, which the first of an epoch is not. */
+static void judge(struct train_rank *r, const struct pst_batch *b, uint64_t compute_ns)
+{
+	uint64_t nominal = opts_of(r)->workload.compute_ns;
+
+	hist_add(&r->wait, b->wait_ns);
+	bench_timing_add(&r->stall, &b->stall);
+	r->overrun_ns += compute_ns > nominal ? compute_ns - nominal : 0;
+	atomic_fetch_add(&r->live_stall_ns, b->wait_ns);
+	atomic_fetch_add(&r->live_compute_ns, compute_ns);
+}
+
+/* With the clock stopped, until all have done so; who stops meets nobody. Returns whether to stop. */
+static bool verify(struct train_rank *r, const struct pst_batch *b, bool stop)
+{
+	uint64_t begin = now_of(r), most;
+
+	atomic_store(&r->live_verifying, true);
+	train_verify(r, b);
+	if (!stop)
+		stop = meeting_join(&r->t->meeting, false, 0, &most);
+	atomic_store(&r->live_verifying, false);
+	au_pause(&r->au, now_of(r) - begin);
+	return stop;
+}
+
+/* One step, meeting included. Returns whether to stop. */
+static bool step(struct train_rank *r, bool first, bool last)
+{
+	struct train *t = r->t;
+	struct pst_batch b = { .wait_ns = 0 };
+	uint64_t begin = now_of(r), loaded, done, most;
+	int rc = wait_batch(r, &b);
+	bool stop = last || rc <= 0;
+
+	if (rc < 0)
+		fail(r, "waiting for a batch", rc);
+	if (rc == 1) {
+		loaded = now_of(r);
+		look_at_batch(r, &b);
+		compute(r, loaded);
+		done = now_of(r);
+		au_step(&r->au, loaded - begin, b.wait_ns, done - loaded);
+		if (!first)
+			judge(r, &b, done - loaded);
+		atomic_fetch_add(&r->live_steps, 1);
+		atomic_fetch_add(&r->live_bytes, b.bytes);
+		if (!opts_of(r)->verify)
+			pst_feed_release(r->feed, &b);
+		stop = stop || stopped(r) || done >= t->end_ns;
+	}
+	stop = stop || r->errors > 0 || atomic_load(&t->path_missed);
+	stop = meeting_join(&t->meeting, stop, b.wait_ns, &most);
+	if (!first && rc == 1)
+		r->job_stall_ns += most;
+	if (rc == 1 && opts_of(r)->verify) {
+		stop = verify(r, &b, stop);
+		pst_feed_release(r->feed, &b);
+	}
+	return stop;
+}
+
+static bool epoch(struct train_rank *r, uint64_t number)
+{
+	const struct train_options *o = opts_of(r);
+	bool stop = false;
+	int rc;
+
+	au_begin(&r->au, now_of(r));
+	r->epochs++;
+	rc = pst_feed_start(r->feed, number);
+	if (rc < 0)
+		fail(r, "starting an epoch", rc);
+	for (uint64_t i = 0; i < r->batches && !stop; i++) {
+		uint64_t done = r->au.steps + i + 1;
+
+		stop = step(r, i == 0, o->steps > 0 && done >= o->steps);
+	}
+	return stop;
+}
+
+static void train(struct train_rank *r)
+{
+	const struct train_options *o = opts_of(r);
+	bool stop = false;
+
+	for (uint64_t e = 0; e < o->workload.epochs && !stop; e++) {
+		stop = epoch(r, e);
+		au_end(&r->au, now_of(r));
+	}
+}
+
+void *train_rank_main(void *arg)
+{
+	struct train_rank *r = arg;
+
+	r->rc = open_all(r);
+	gate_arrive(&r->t->gate);
+	if (!r->t->abandoned)
+		train(r);
+	close_all(r);
+	atomic_fetch_sub(&r->t->running, 1);
+	return NULL;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A training run as storage sees it: accelerators (ranks) take batch after batch from a feed of the
+ * dataset, compute on each for a stated time, and meet at a barrier after every step, as in
+ * data-parallel training. What is measured is how long they waited, and for what.
+ *
+ * Each rank is a thread with a context, a feed and a memory of its own, and its part of every
+ * epoch's samples. Several volumes are copies of one dataset; ranks are dealt to them in turn. To
+ * compute is to sleep until the step's end, so the CPU is there for what a real one would leave it
+ * to. The first step of an epoch is not judged; see au.h.
+ *
+ * With verify each batch is checked after its step, behind the barrier, with the clock stopped;
+ * but reading ahead goes on meanwhile, so waits are shorter than without.
+ */
+#ifndef BENCH_TRAIN_H
+#define BENCH_TRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hist.h"
+#include "bench/au.h"
+#include "bench/bench.h"
+#include "bench/workload.h"
+
+enum { TRAIN_ACCELERATORS_MAX = 256 };
+
+struct train_options {
+	struct bench_target target;
+	struct workload workload; /* batch, compute and epochs as they are to be used */
+	unsigned int accelerators;
+	unsigned int threads;	/* that do I/O, per accelerator */
+	unsigned int queues;	/* per accelerator */
+	unsigned int depth;	/* 0: the library's choice */
+	unsigned int prefetch;	/* batches */
+	uint64_t steps;		/* most per accelerator; 0: all epochs */
+	uint64_t time_ns;	/* end after the step in which it is over; 0: no limit */
+	uint64_t seed;
+	bool verify;
+	bench_live_fn live;
+	void *live_arg;
+};
+
+struct train_result {
+	uint64_t ns; /* of epochs, pauses left out; the longest rank's */
+	uint64_t steps; /* per accelerator */
+	uint64_t epochs; /* begun */
+	uint64_t samples; /* all accelerators together, as all that follows */
+	uint64_t bytes;
+	bool has_au; /* some epoch had two steps */
+	double au_mlperf;
+	double au_storage;
+	uint64_t compute_ns; /* of judged steps */
+	uint64_t stall_ns;
+	struct pst_timing stall;   /* that, by cause; .total is the sum of the others */
+	uint64_t job_stall_ns;	   /* sum over steps of the wait of whoever waited longest */
+	double first_batch_seconds; /* mean wait for the first batch of an epoch */
+	double compute_overrun;	   /* by which fraction computing took longer than it should */
+	struct hist wait;	   /* ns, of judged steps */
+	uint64_t path_bytes[BENCH_PATHS];
+	struct bench_cpu cpu;
+	uint64_t errors;
+	char first_error[320];
+	struct bench_verify verify;
+	struct bench_notes notes;
+	bool interrupted;
+	bool path_missed;
+	enum pst_path path_taken;
+	char io[16];
+	uint64_t dataset_samples;
+	uint64_t dataset_bytes;
+	struct pst_volume_info info[BENCH_URIS_MAX];
+};
+
+/* As micro_run(). */
+int train_run(const struct train_options *opts, struct train_result *ret_result, struct err *err);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report of bench for people: the verdict first, then the figures it rests on. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "cli/bench.h"
+
+const char *bench_part_name(int part)
+{
+	static const char *const names[BENCH_PARTS] = {
+		"client_queue", "network", "target_queue", "qos", "media", "staging", "wakeup", "remote",
+	};
+
+	return names[part];
+}
+
+uint64_t bench_part(const struct pst_timing *t, int part)
+{
+	const uint64_t parts[BENCH_PARTS] = {
+		t->client_queue, t->network, t->target_queue, t->qos,
+		t->media,	 t->staging, t->wakeup,	      t->remote,
+	};
+
+	return parts[part];
+}
+
+/* "remote 81 %, staging 17 %": parts of at least one percent, the largest first. */
+static const char *split(const struct pst_timing *t, char *buf, size_t n)
+{
+	bool used[BENCH_PARTS] = { false };
+	uint64_t sum = 0;
+	size_t len = 0;
+
+	buf[0] = 0;
+	for (int i = 0; i < BENCH_PARTS; i++)
+		sum += bench_part(t, i);
+	for (int round = 0; round < BENCH_PARTS && sum > 0; round++) {
+		int best = -1;
+
+		for (int i = 0; i < BENCH_PARTS; i++) {
+			if (!used[i] && (best < 0 || bench_part(t, i) > bench_part(t, best)))
+				best = i;
+		}
+		used[best] = true;
+		if (bench_part(t, best) * 100 < sum || len >= n)
+			break;
+		len += (size_t)snprintf(buf + len, n - len, "%s%s %.0f %%", len ? ", " : "", bench_part_name(best),
+					100.0 * (double)bench_part(t, best) / (double)sum);
+	}
+	return buf;
+}
+
+static void latency(const char *what, const struct hist *h)
+{
+	static const double percents[] = { 50, 95, 99, 99.9, 99.99 };
+	char text[FORMAT_MAX];
+
+	printf("%-14s mean %s", what, format_duration((uint64_t)hist_mean(h), text, sizeof(text)));
+	for (size_t i = 0; i < ARRAY_SIZE(percents); i++)
+		printf(", p%g %s", percents[i],
+		       format_duration(hist_percentile(h, percents[i]), text, sizeof(text)));
+	printf(", max %s\n", format_duration(h->count ? h->max : 0, text, sizeof(text)));
+}
+
+static void cpu(const struct bench_cpu *c, uint64_t bytes)
+{
+	printf("%-14s user %.3f, system %.3f seconds per gigabyte\n", "cpu", bench_per_gigabyte(c->user_ns, bytes),
+	       bench_per_gigabyte(c->system_ns, bytes));
+}
+
+static void verified(const struct bench_verify *v, const char *what)
+{
+	printf("%-14s %llu %s, %llu wrong\n", "verified", (unsigned long long)v->samples, what,
+	       (unsigned long long)v->failed);
+}
+
+static void volumes(const struct bench_target *t, const struct pst_volume_info *info, const char *io)
+{
+	for (size_t i = 0; i < t->uri_count; i++)
+		printf("%-14s %s%s%s\n", i ? "" : "volume", t->uris[i], info[i].model[0] ? ", " : "", info[i].model);
+	printf("%-14s %s, %s\n", "into", t->emulated ? "emulated accelerator's memory" : "host memory", io);
+}
+
+static int notes(const struct bench_notes *n)
+{
+	for (unsigned int i = 0; i < n->count; i++)
+		printf("%-14s %s\n", i ? "" : "notes", n->text[i]);
+	return fflush(stdout) == 0 ? CLI_DONE : cli_error("standard output cannot take the report");
+}
+
+/* ---- micro --------------------------------------------------------------------------------- */
+
+static double per_second(uint64_t n, uint64_t ns)
+{
+	return ns ? (double)n * 1e9 / (double)ns : 0;
+}
+
+static void pattern(const struct micro_options *o, const struct micro_result *r)
+{
+	char size[FORMAT_MAX], rate[48] = "";
+
+	if (o->kind == PATTERN_MIXED)
+		snprintf(rate, sizeof(rate), ", %u %% reads", o->read_percent);
+	printf("%-14s %s of %s%s, depth %u, %u queue%s, %u thread%s\n", "pattern", pattern_name(o->kind),
+	       format_size(o->block_bytes, size, sizeof(size)), rate, o->depth, o->queues,
+	       o->queues == 1 ? "" : "s", r->threads, r->threads == 1 ? "" : "s");
+}
+
+static void side(const char *what, const struct micro_side *s, uint64_t ns)
+{
+	char rate[FORMAT_MAX];
+
+	printf("%-14s %.0f IOPS, %s/s\n", what, per_second(s->ops, ns),
+	       format_size((uint64_t)per_second(s->bytes, ns), rate, sizeof(rate)));
+}
+
+int bench_micro_text(const struct bench_request *q, const struct micro_result *r)
+{
+	static struct hist all;
+	uint64_t ops = r->side[0].ops + r->side[1].ops, bytes = r->side[0].bytes + r->side[1].bytes;
+	char rate[FORMAT_MAX], p99[FORMAT_MAX], parts[160];
+
+	hist_init(&all);
+	hist_merge(&all, &r->side[0].latency);
+	hist_merge(&all, &r->side[1].latency);
+	printf("%.0f IOPS, %s/s, p99 %s, over the path '%s'\n\n", per_second(ops, r->ns),
+	       format_size((uint64_t)per_second(bytes, r->ns), rate, sizeof(rate)),
+	       format_duration(hist_percentile(&all, 99), p99, sizeof(p99)),
+	       pst_path_name(bench_main_path(r->path_bytes)));
+	volumes(&q->target, r->info, r->io);
+	pattern(&q->micro, r);
+	printf("%-14s %llu I/Os in %.3f s\n", "measured", (unsigned long long)ops, (double)r->ns / 1e9);
+	if (q->micro.kind == PATTERN_MIXED) {
+		side("reads", &r->side[0], r->ns);
+		latency("  latency", &r->side[0].latency);
+		side("writes", &r->side[1], r->ns);
+		latency("  latency", &r->side[1].latency);
+	} else {
+		latency("latency", &all);
+	}
+	printf("%-14s %s\n", "spent in", split(&r->timing, parts, sizeof(parts)));
+	cpu(&r->cpu, bytes);
+	printf("%-14s %llu\n", "errors", (unsigned long long)r->errors);
+	if (q->micro.verify)
+		verified(&r->verify, "blocks");
+	return notes(&r->notes);
+}
+
+/* ---- workload ------------------------------------------------------------------------------ */
+
+static void verdict(const struct train_options *o, const struct train_result *r)
+{
+	double waited = r->compute_ns + r->stall_ns
+				? 100.0 * (double)r->stall_ns / (double)(r->compute_ns + r->stall_ns)
+				: 0;
+	char who[48] = "The accelerator", parts[160];
+
+	if (o->accelerators > 1)
+		snprintf(who, sizeof(who), "The %u accelerators", o->accelerators);
+	if (!r->has_au)
+		printf("%s did too few steps to say how long %s.\n\n", who,
+		       o->accelerators > 1 ? "they waited" : "it waited");
+	else if (waited < 0.05)
+		printf("%s waited less than 0.1 %% of the time.\n\n", who);
+	else
+		printf("%s waited %.1f %% of the time, on: %s\n\n", who, waited,
+		       split(&r->stall, parts, sizeof(parts)));
+}
+
+int bench_train_text(const struct bench_request *q, const struct train_result *r)
+{
+	const struct train_options *o = &q->train;
+	const struct workload *w = &o->workload;
+	char rate[FORMAT_MAX], step[FORMAT_MAX], eats[FORMAT_MAX];
+
+	verdict(o, r);
+	printf("%-14s %s on %u %s, batches of %u, %s per step\n", "workload", w->name, o->accelerators,
+	       w->accelerator, w->batch, format_duration(w->compute_ns, step, sizeof(step)));
+	volumes(&q->target, r->info, r->io);
+	printf("%-14s %s\n", "path", pst_path_name(bench_main_path(r->path_bytes)));
+	printf("%-14s %llu of each accelerator in %llu epoch%s, %.3f s\n", "steps", (unsigned long long)r->steps,
+	       (unsigned long long)r->epochs, r->epochs == 1 ? "" : "s", (double)r->ns / 1e9);
+	printf("%-14s %.0f samples/s, %s/s", "throughput", per_second(r->samples, r->ns),
+	       format_size((uint64_t)per_second(r->bytes, r->ns), rate, sizeof(rate)));
+	printf(" (%s/s would keep them busy)\n",
+	       format_size((uint64_t)(workload_bytes_per_second(w) * o->accelerators), eats, sizeof(eats)));
+	if (r->has_au) {
+		printf("%-14s %.1f %% charged to storage, %.1f %% as DLIO computes it (MLPerf Storage asks for %u %%)\n",
+		       "utilisation", 100 * r->au_storage, 100 * r->au_mlperf, w->au_floor_percent);
+		printf("%-14s %.3f accelerator-seconds; %.3f s at the barrier, where the slowest counts\n", "stall",
+		       (double)r->stall_ns / 1e9, (double)r->job_stall_ns / 1e9);
+		latency("batch wait", &r->wait);
+	}
+	printf("%-14s %.3f s, not counted above\n", "first batch", r->first_batch_seconds);
+	cpu(&r->cpu, r->bytes);
+	printf("%-14s %llu\n", "errors", (unsigned long long)r->errors);
+	if (o->verify)
+		verified(&r->verify, "samples");
+	return notes(&r->notes);
+}

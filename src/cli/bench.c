@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* penstock bench: options, running, the live line. Reports are in bench-text.c and bench-json.c. */
+#include "cli/bench.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/parse.h"
+#include "cli/volume.h"
+
+#define NOT_GIVEN UINT64_MAX
+
+/* What the command line said; NOT_GIVEN and NULL where it did not. */
+static struct {
+	const char *io, *into, *require, *workload, *accelerator, *label;
+	uint64_t read_percent, block, depth, queues, threads, time, warmup, passes, offset, size, rate, spin;
+	uint64_t seed;
+	uint64_t accelerators, epochs, steps, batch, prefetch, compute;
+	bool verify, overwrite, go_on;
+} given = {
+	.read_percent = NOT_GIVEN, .block = NOT_GIVEN,	.depth = NOT_GIVEN,	   .queues = NOT_GIVEN,
+	.threads = NOT_GIVEN,	   .time = NOT_GIVEN,	.warmup = NOT_GIVEN,	   .passes = NOT_GIVEN,
+	.offset = NOT_GIVEN,	   .size = NOT_GIVEN,	.rate = NOT_GIVEN,	   .spin = 0,
+	.seed = 1,		   .epochs = NOT_GIVEN, .accelerators = NOT_GIVEN, .steps = NOT_GIVEN,
+	.batch = NOT_GIVEN,	   .compute = NOT_GIVEN, .prefetch = NOT_GIVEN,
+};
+
+const struct cli_option bench_options[] = {
+	{ "io", 'i', CLI_TEXT, &given.io, "read|write|randread|randwrite|mixed",
+	  "pattern (default read); all but reads DESTROY what is on the volume", NULL },
+	{ "read-percent", 0, CLI_COUNT, &given.read_percent, "N", "reads among mixed I/O (default 70)", NULL },
+	{ "block-size", 'b', CLI_SIZE, &given.block, "SIZE", "bytes of one I/O (default 4k)", NULL },
+	{ "depth", 'd', CLI_COUNT, &given.depth, "N", "I/Os in flight per queue and volume (default 32)", NULL },
+	{ "queues", 'Q', CLI_COUNT, &given.queues, "N", "I/O queues (connections) per volume (default 1)", NULL },
+	{ "threads", 'T', CLI_COUNT, &given.threads, "N",
+	  "threads that do I/O, at most one per queue (default: one per CPU); of each accelerator (default 1)",
+	  NULL },
+	{ "time", 't', CLI_DURATION, &given.time, "TIME", "how long to measure (default 10s)", NULL },
+	{ "warmup", 'w', CLI_DURATION, &given.warmup, "TIME", "I/O before that does not count (default 2s)", NULL },
+	{ "passes", 0, CLI_COUNT, &given.passes, "N", "end when every block of the range was used N times", NULL },
+	{ "offset", 0, CLI_SIZE, &given.offset, "N", "first byte of the range (default 0)", NULL },
+	{ "size", 0, CLI_SIZE, &given.size, "N", "bytes of the range (default: to the end)", NULL },
+	{ "rate", 0, CLI_COUNT, &given.rate, "IOPS", "I/Os per second; latencies count from when they were due",
+	  NULL },
+	{ "spin", 0, CLI_DURATION, &given.spin, "TIME", "poll this long before sleeping (default 0s)", NULL },
+	{ "seed", 0, CLI_COUNT, &given.seed, "N", "of random orders and of contents (default 1)", NULL },
+	{ "verify", 0, CLI_FLAG, &given.verify, NULL,
+	  "check contents: of what is written here, or was by an earlier run or dataset create", NULL },
+	{ "overwrite", 0, CLI_FLAG, &given.overwrite, NULL, "write even where a dataset is", NULL },
+	{ "continue-on-error", 0, CLI_FLAG, &given.go_on, NULL, "count failed I/O and go on", NULL },
+	{ "into", 0, CLI_TEXT, &given.into, "host|emulated|cuda:N",
+	  "memory that data lands in (default host; emulated with --workload)", NULL },
+	{ "require-path", 0, CLI_TEXT, &given.require, "host|staged|gdr|gds|emulated",
+	  "exit with 3 if data takes another way", NULL },
+	{ "workload", 'W', CLI_TEXT, &given.workload, "NAME",
+	  "feed accelerators: unet3d, resnet50, cosmoflow, retinanet, flux", NULL },
+	{ "accelerator", 'A', CLI_TEXT, &given.accelerator, "NAME", "h100, a100, b200, mi355 (default h100)", NULL },
+	{ "accelerators", 'N', CLI_COUNT, &given.accelerators, "N", "how many (default 1)", NULL },
+	{ "epochs", 0, CLI_COUNT, &given.epochs, "N", "times through the dataset (default: the workload's)", NULL },
+	{ "steps", 0, CLI_COUNT, &given.steps, "N", "most steps of each accelerator (default: all)", NULL },
+	{ "batch", 0, CLI_COUNT, &given.batch, "N", "samples per step (default: the workload's)", NULL },
+	{ "prefetch", 0, CLI_COUNT, &given.prefetch, "N", "batches read ahead (default 2)", NULL },
+	{ "compute-time", 0, CLI_DURATION, &given.compute, "TIME", "of one step (default: the workload's)", NULL },
+	{ "label", 'l', CLI_TEXT, &given.label, "TEXT", "goes into the report", NULL },
+	CLI_OPTION_OUTPUT,
+	CLI_OPTIONS_IDENTITY,
+	{ .name = NULL },
+};
+
+/* ---- time and signals ------------------------------------------------------------------------ */
+
+static atomic_bool stop;
+
+static void on_signal(int sig)
+{
+	atomic_store(&stop, true);
+}
+
+/* The first one asks to finish early and report, the second one ends. */
+static void catch_signals(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+}
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+static const struct bench_clock clock_real = { .now = cli_now, .sleep_until = sleep_until };
+
+/* ---- the live line --------------------------------------------------------------------------- */
+
+static void live_micro(const struct bench_live *l, char *text, size_t n)
+{
+	char rate[FORMAT_MAX], p99[FORMAT_MAX];
+
+	snprintf(text, n, "%.0f IOPS, %s/s, p99 %s", l->iops,
+		 format_size((uint64_t)l->bytes_per_second, rate, sizeof(rate)),
+		 format_duration(l->p99_ns, p99, sizeof(p99)));
+}
+
+static void live_train(const struct bench_live *l, char *text, size_t n)
+{
+	char rate[FORMAT_MAX], waited[32] = "";
+
+	if (l->stall >= 0)
+		snprintf(waited, sizeof(waited), ", waited %.1f %%", 100 * l->stall);
+	snprintf(text, n, "%s/s%s", format_size((uint64_t)l->bytes_per_second, rate, sizeof(rate)), waited);
+}
+
+static void show(const struct bench_live *l, void *arg)
+{
+	char text[128], left[48] = "", done[32] = "";
+
+	if (given.workload)
+		live_train(l, text, sizeof(text));
+	else
+		live_micro(l, text, sizeof(text));
+	if (l->done >= 0)
+		snprintf(done, sizeof(done), " (%.0f %%)", 100 * l->done);
+	if (l->seconds_left >= 0)
+		snprintf(left, sizeof(left), ", %.0f s left", l->seconds_left);
+	fprintf(stderr, "\r%s%s: %s, %.0f s%s\033[K", l->phase, done, text, l->seconds, left);
+	fflush(stderr);
+}
+
+static bench_live_fn live(void)
+{
+	return isatty(STDERR_FILENO) == 1 ? show : NULL;
+}
+
+static void live_end(void)
+{
+	if (live())
+		fputs("\r\033[K", stderr);
+}
+
+/* ---- options to requests --------------------------------------------------------------------- */
+
+static uint64_t or(uint64_t value, uint64_t otherwise)
+{
+	return value == NOT_GIVEN ? otherwise : value;
+}
+
+/* A count that has to fit, and be 1 at least. */
+static int count(const char *name, uint64_t value, uint64_t otherwise, unsigned int most, unsigned int *ret)
+{
+	value = or(value, otherwise);
+	if (value < 1 || value > most)
+		return cli_usage("bench: --%s %llu: expected 1 to %u", name, (unsigned long long)value, most);
+	*ret = (unsigned int)value;
+	return CLI_DONE;
+}
+
+static int parse_into(bool *ret_emulated)
+{
+	const char *into = given.into;
+
+	if (!into)
+		into = given.workload ? "emulated" : "host";
+	*ret_emulated = strcmp(into, "emulated") == 0;
+	if (*ret_emulated || strcmp(into, "host") == 0)
+		return CLI_DONE;
+	if (strncmp(into, "cuda", 4) == 0 && (into[4] == 0 || into[4] == ':'))
+		return cli_error("bench: --into %s: this build has no CUDA support; --into emulated stands in for "
+				 "an accelerator and is labelled so",
+				 into);
+	return cli_usage("bench: --into '%s': expected host, emulated or cuda:N", into);
+}
+
+static int parse_require(enum pst_path *ret)
+{
+	*ret = PST_PATH_NONE;
+	if (!given.require)
+		return CLI_DONE;
+	for (int i = PST_PATH_HOST; i <= PST_PATH_EMULATED; i++) {
+		if (strcmp(given.require, pst_path_name((enum pst_path)i)) == 0) {
+			*ret = (enum pst_path)i;
+			return CLI_DONE;
+		}
+	}
+	return cli_usage("bench: --require-path '%s': expected host, staged, gdr, gds or emulated", given.require);
+}
+
+static int path_missed(enum pst_path taken)
+{
+	cli_error("bench: --require-path %s: data takes the path '%s'", given.require, pst_path_name(taken));
+	return CLI_REQUIRE;
+}
+
+/* What will certainly happen is said before anything is written. */
+static int check_path(const struct bench_target *t)
+{
+	enum pst_path certain = t->emulated ? PST_PATH_EMULATED : PST_PATH_HOST;
+
+	return t->require == PST_PATH_NONE || t->require == certain ? CLI_DONE : path_missed(certain);
+}
+
+static int parse_target(struct bench_target *t, int argc, char **argv)
+{
+	int rc;
+
+	if (argc > BENCH_URIS_MAX)
+		return cli_usage("bench: %d volumes: expected at most %d", argc, BENCH_URIS_MAX);
+	*t = (struct bench_target){
+		.uris = (const char *const *)argv,
+		.uri_count = (size_t)argc,
+		.hostnqn = cli_identity.hostnqn,
+		.hostid = cli_identity.hostid,
+		.spin_ns = given.spin,
+		.clock = &clock_real,
+		.stop = &stop,
+	};
+	rc = parse_into(&t->emulated);
+	if (rc == CLI_DONE)
+		rc = parse_require(&t->require);
+	return rc == CLI_DONE ? check_path(t) : rc;
+}
+
+static int parse_io(enum pattern_kind *ret)
+{
+	const char *io = given.io ? given.io : "read";
+
+	for (int i = PATTERN_READ; i <= PATTERN_MIXED; i++) {
+		if (strcmp(io, pattern_name((enum pattern_kind)i)) == 0) {
+			*ret = (enum pattern_kind)i;
+			return CLI_DONE;
+		}
+	}
+	return cli_usage("bench: --io '%s': expected read, write, randread, randwrite or mixed", io);
+}
+
+struct misplaced {
+	const char *name;
+	bool given;
+};
+
+/* An option that would be ignored is a mistake of whoever gave it. */
+static int check_misplaced(const struct misplaced *list, const char *where)
+{
+	for (const struct misplaced *m = list; m->name; m++) {
+		if (m->given)
+			return cli_usage("bench: --%s has no meaning %s --workload", m->name, where);
+	}
+	return CLI_DONE;
+}
+
+static int only_workload(void)
+{
+	const struct misplaced list[] = {
+		{ "accelerator", given.accelerator },
+		{ "accelerators", given.accelerators != NOT_GIVEN },
+		{ "epochs", given.epochs != NOT_GIVEN },
+		{ "steps", given.steps != NOT_GIVEN },
+		{ "batch", given.batch != NOT_GIVEN },
+		{ "prefetch", given.prefetch != NOT_GIVEN },
+		{ "compute-time", given.compute != NOT_GIVEN },
+		{ NULL, false },
+	};
+
+	return check_misplaced(list, "without");
+}
+
+static int only_micro(void)
+{
+	const struct misplaced list[] = {
+		{ "io", given.io },
+		{ "read-percent", given.read_percent != NOT_GIVEN },
+		{ "block-size", given.block != NOT_GIVEN },
+		{ "warmup", given.warmup != NOT_GIVEN },
+		{ "passes", given.passes != NOT_GIVEN },
+		{ "offset", given.offset != NOT_GIVEN },
+		{ "size", given.size != NOT_GIVEN },
+		{ "rate", given.rate != NOT_GIVEN },
+		{ "overwrite", given.overwrite },
+		{ "continue-on-error", given.go_on },
+		{ NULL, false },
+	};
+
+	return check_misplaced(list, "with");
+}
+
+static int parse_micro(struct bench_request *q)
+{
+	struct micro_options *o = &q->micro;
+	bool passes = given.passes != NOT_GIVEN;
+	int rc = only_workload();
+
+	if (rc == CLI_DONE)
+		rc = parse_io(&o->kind);
+	if (rc == CLI_DONE)
+		rc = count("depth", given.depth, 32, 1024, &o->depth);
+	if (rc == CLI_DONE)
+		rc = count("queues", given.queues, 1, 128, &o->queues);
+	if (rc == CLI_DONE && given.threads != NOT_GIVEN)
+		rc = count("threads", given.threads, 1, BENCH_THREADS_MAX, &o->threads);
+	if (rc == CLI_DONE && given.read_percent != NOT_GIVEN && o->kind != PATTERN_MIXED)
+		rc = cli_usage("bench: --read-percent has a meaning with --io mixed only");
+	if (rc == CLI_DONE && or(given.read_percent, 70) > 100)
+		rc = cli_usage("bench: --read-percent: expected 0 to 100");
+	o->target = q->target;
+	o->read_percent = (unsigned int)or(given.read_percent, 70);
+	o->block_bytes = or(given.block, 4096);
+	o->passes = or(given.passes, 0);
+	o->time_ns = or(given.time, passes ? 0 : UINT64_C(10000000000));
+	o->warmup_ns = or(given.warmup, passes ? 0 : UINT64_C(2000000000));
+	o->offset = or(given.offset, 0);
+	o->size = or(given.size, 0);
+	o->rate = or(given.rate, 0);
+	o->seed = given.seed;
+	o->verify = given.verify;
+	o->overwrite = given.overwrite;
+	o->go_on = given.go_on;
+	o->live = live();
+	return rc;
+}
+
+static int parse_workload(struct workload *ret)
+{
+	const struct workload *w = workload_find(given.workload, given.accelerator);
+	char names[128];
+
+	if (w) {
+		*ret = *w;
+		return CLI_DONE;
+	}
+	if (!workload_find(given.workload, NULL))
+		return cli_usage("bench: no workload '%s': expected %s", given.workload,
+				 workload_names(NULL, names, sizeof(names)));
+	return cli_usage("bench: no figures of %s for the accelerator '%s': expected %s", given.workload,
+			 given.accelerator, workload_names(given.workload, names, sizeof(names)));
+}
+
+static int parse_train(struct bench_request *q)
+{
+	struct train_options *o = &q->train;
+	struct workload *w = &o->workload;
+	int rc = only_micro();
+
+	if (rc == CLI_DONE)
+		rc = parse_workload(w);
+	if (rc == CLI_DONE)
+		rc = count("batch", given.batch, w->batch, 1 << 20, &w->batch);
+	if (rc == CLI_DONE)
+		rc = count("epochs", given.epochs, w->epochs, 1 << 20, &w->epochs);
+	if (rc == CLI_DONE)
+		rc = count("accelerators", given.accelerators, 1, TRAIN_ACCELERATORS_MAX, &o->accelerators);
+	if (rc == CLI_DONE)
+		rc = count("threads", given.threads, 1, 64, &o->threads);
+	if (rc == CLI_DONE)
+		rc = count("queues", given.queues, 1, 128, &o->queues);
+	if (rc == CLI_DONE)
+		rc = count("prefetch", given.prefetch, 2, 1024, &o->prefetch);
+	if (rc == CLI_DONE && given.depth != NOT_GIVEN)
+		rc = count("depth", given.depth, 1, 1024, &o->depth);
+	if (rc == CLI_DONE && given.compute == 0)
+		rc = cli_usage("bench: --compute-time: expected more than 0");
+	w->compute_ns = or(given.compute, w->compute_ns);
+	o->target = q->target;
+	o->steps = or(given.steps, 0);
+	o->time_ns = or(given.time, 0);
+	o->seed = given.seed;
+	o->verify = given.verify;
+	o->live = live();
+	return rc;
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+/* What is wrong goes to stderr as well, so that a script which only looks there sees it. */
+static int judge(uint64_t errors, const char *first_error, const struct bench_verify *v)
+{
+	int rc = CLI_DONE;
+
+	if (errors > 0)
+		rc = cli_error("%s%s", first_error, errors > 1 ? " (the first of several errors)" : "");
+	for (uint64_t i = 0; i < MIN(v->failed, (uint64_t)BENCH_FAILURES_MAX); i++)
+		rc = cli_error("%s", v->failures[i].text);
+	if (v->failed > BENCH_FAILURES_MAX)
+		rc = cli_error("%llu more like this", (unsigned long long)(v->failed - BENCH_FAILURES_MAX));
+	return rc;
+}
+
+static int run_micro(struct bench_request *q, struct micro_result *r)
+{
+	struct err err = ERR_NULL;
+	int printed, rc = micro_run(&q->micro, r, &err);
+
+	live_end();
+	if (rc < 0)
+		return cli_error("%s", err_text(&err));
+	if (r->path_missed)
+		return path_missed(r->path_taken);
+	printed = cli_json ? bench_micro_json(q, r) : bench_micro_text(q, r);
+	rc = judge(r->errors, r->first_error, &r->verify);
+	return rc == CLI_DONE ? printed : rc;
+}
+
+static int run_train(struct bench_request *q, struct train_result *r)
+{
+	struct err err = ERR_NULL;
+	int printed, rc = train_run(&q->train, r, &err);
+
+	live_end();
+	if (rc < 0)
+		return cli_error("%s", err_text(&err));
+	if (r->path_missed)
+		return path_missed(r->path_taken);
+	printed = cli_json ? bench_train_json(q, r) : bench_train_text(q, r);
+	rc = judge(r->errors, r->first_error, &r->verify);
+	return rc == CLI_DONE ? printed : rc;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	static struct micro_result micro;
+	static struct train_result train;
+	struct bench_request q = { .label = given.label };
+	int rc = parse_target(&q.target, argc, argv);
+
+	if (rc == CLI_DONE)
+		rc = given.workload ? parse_train(&q) : parse_micro(&q);
+	if (rc != CLI_DONE)
+		return rc;
+	catch_signals();
+	/* Steps are timed by sleeping: by default the kernel may let a sleep last 50 us longer. */
+	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+	return given.workload ? run_train(&q, &train) : run_micro(&q, &micro);
+}
