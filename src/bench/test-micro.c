@@ -214,7 +214,8 @@ static void damages(void)
 
 	o.passes = 2;
 	o.depth = 1;
-	ok(run_with(&o, plant_stale) == 0 && planted && r.verify.failed == 1, "a write that was acknowledged and lost is found");
+	ok(run_with(&o, plant_stale) == 0 && planted && r.verify.failed == 1,
+	   "a write that was acknowledged and lost is found");
 	ok(strstr(r.verify.failures[0].text, "byte 20480: an old block, version 1, where version 2"),
 	   "as what it is: %s", r.verify.failures[0].text);
 	ok(run_with(&o, plant_misplaced) == 0 && planted && r.verify.failed == 1, "so is a block in the wrong place");
