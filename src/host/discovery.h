@@ -55,7 +55,7 @@ void host_discovery_cancel(struct host_discovery *d);
  * Reads the log through a controller that is live, for one that stays connected. Same rules; the
  * controller must not be closed before @fn.
  */
-int host_discovery_read(struct host_ctrl *c, struct io_loop *loop, host_discovery_fn fn, void *arg,
+int host_discovery_read(struct host_ctrl *c, host_discovery_fn fn, void *arg,
 			struct host_discovery **ret_discovery, struct err *err);
 
 #endif

@@ -229,7 +229,7 @@ struct host_io {
 	struct list link;
 	struct host_req *req;
 	uint64_t not_before_ns;
-	unsigned int statuses; /* tries that ended with a status */
+	unsigned int faults; /* tries that ended with a status, or took too long */
 };
 
 /*

@@ -168,6 +168,25 @@ static void behind_a_gather(void)
 	is_u64(send_all(out, CAP, 32), tcp_tx_pdu_bytes(&late), "and goes");
 }
 
+static void cut_before_a_term(void)
+{
+	struct tcp_error e = { .fes = TCP_FES_SEQUENCE, .header_len = 24 };
+	static uint8_t out[CAP];
+	struct tcp_tx_pdu term = { 0 };
+	size_t left;
+
+	fill_queue();
+	tcp_tx_sent(&tx, tcp_tx_pdu_bytes(&pdus[0]) + 1);
+	left = tcp_tx_pdu_bytes(&pdus[1]) - 1;
+	tcp_tx_cut(&tx);
+	ok(told[1] == 0 && told[2] == 1 && told[4] == 1 && tx.bytes == left,
+	   "cut: what has begun stays, the rest is given back");
+	tcp_build_term(&term, TCP_ROLE_HOST, &e);
+	tcp_tx_push(&tx, &term);
+	is_u64(send_all(out, CAP, 32), left + 48, "the begun PDU ends, then the TermReq");
+	ok(out[left] == TCP_PDU_H2C_TERM && told[1] == 1, "in this order");
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < sizeof(payload); i++)
@@ -176,5 +195,6 @@ int main(void)
 	not_before_the_last_byte();
 	from_inside();
 	behind_a_gather();
+	cut_before_a_term();
 	return tap_done();
 }

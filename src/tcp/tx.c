@@ -163,3 +163,18 @@ void tcp_tx_drop(struct tcp_tx *tx)
 	list_splice_tail(&out, &tx->queue);
 	give_back(&out);
 }
+
+void tcp_tx_cut(struct tcp_tx *tx)
+{
+	struct list out = LIST_INIT(out);
+	struct tcp_tx_pdu *pdu, *next;
+
+	list_for_each_entry_safe (pdu, next, &tx->queue, link) {
+		if (pdu->head_sent > 0)
+			continue;
+		tx->bytes -= tcp_tx_pdu_bytes(pdu);
+		list_del(&pdu->link);
+		list_add_tail(&out, &pdu->link);
+	}
+	give_back(&out);
+}

@@ -84,6 +84,11 @@ static inline size_t tcp_tx_pdu_bytes(const struct tcp_tx_pdu *pdu)
 }
 /* Takes every PDU off the queue without sending and calls sent() of each: the stream is gone. */
 void tcp_tx_drop(struct tcp_tx *tx);
+/*
+ * The same for those of which no byte has gone yet: a PDU that has begun must end, also before a
+ * TermReq. Not while a gathered list is being sent.
+ */
+void tcp_tx_cut(struct tcp_tx *tx);
 static inline bool tcp_tx_empty(const struct tcp_tx *tx)
 {
 	return list_empty(&tx->queue);
