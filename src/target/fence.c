@@ -182,8 +182,6 @@ int tgt_fence_new_ctrl(struct tgt_ctrl *c)
 	struct tgt_assoc *z;
 	int r = 0;
 
-	if (c->target->hooks.no_fence)
-		return 0;
 	list_for_each_entry(older, &s->ctrls, link) {
 		if (older == c || !tgt_host_same(&older->host, &c->host))
 			continue;

@@ -218,9 +218,10 @@ static void log_exec(struct tgt_req *req)
 	/* Past the end: refused. Across it: what there is, then zeroes (5.16, Log Page Offset). */
 	if (g.offset > tgt_window_end(&w))
 		st = nvme_status_dnr(NVME_SC_INVALID_FIELD);
+	tgt_req_complete(req, st);
+	/* After it, so that the host has the log before it hears that it has changed again. */
 	if (nvme_status_ok(st) && !g.rae && p->event != TGT_EVENT_COUNT)
 		tgt_event_read(a, p->event);
-	tgt_req_complete(req, st);
 }
 
 struct nvme_status tgt_log_parse(struct tgt_req *req)

@@ -284,6 +284,7 @@ void peer_open(struct peer *p, struct rig *rig, int listener)
 	p->in = mem_alloc(RIG_PEER_BUFFER);
 	p->out = mem_alloc(RIG_PEER_BUFFER);
 	p->hostnqn = RIG_HOST;
+	p->patience = 100 * RIG_MS;
 	memset(p->hostid, 0x11, sizeof(p->hostid));
 	tcp_tx_init(&p->tx);
 	io_op_init(&p->recv_op, on_recv);
@@ -405,7 +406,7 @@ bool peer_next_in(struct peer *p, uint64_t ns, union tcp_pdu *ret, void *data, s
 
 bool peer_next(struct peer *p, union tcp_pdu *ret, void *data, size_t max, uint32_t *ret_len)
 {
-	return peer_next_in(p, 100 * RIG_MS, ret, data, max, ret_len);
+	return peer_next_in(p, p->patience, ret, data, max, ret_len);
 }
 
 bool peer_ends(struct peer *p, uint64_t ns)

@@ -96,6 +96,7 @@ struct peer {
 	uint8_t hostid[16];
 	const char *hostnqn;
 	uint32_t maxh2cdata;
+	uint64_t patience; /* how long it waits for a PDU */
 };
 
 /* Connected, nothing said yet. @listener: index, or -1: an in-process connection. */
@@ -104,7 +105,7 @@ void peer_close(struct peer *p);
 /* Queues bytes; they go out as the rig runs. */
 void peer_bytes(struct peer *p, const void *bytes, size_t n);
 void peer_pdu(struct peer *p, struct tcp_tx_pdu *pdu);
-/* The next PDU, digests verified: its header to @ret, its payload to @data. False: none within 100 ms. */
+/* The next PDU, digests verified: its header to @ret, its payload to @data. False: none within p->patience. */
 bool peer_next(struct peer *p, union tcp_pdu *ret, void *data, size_t max, uint32_t *ret_len);
 /* The same, waiting for @ns of virtual time. */
 bool peer_next_in(struct peer *p, uint64_t ns, union tcp_pdu *ret, void *data, size_t max,
