@@ -481,5 +481,15 @@ bool tgt_assoc_drained(const struct tgt_assoc *a)
 
 bool tgt_assoc_quiet(const struct tgt_assoc *a)
 {
-	return list_empty(&a->in_store) && a->sending == 0 && a->away == 0 && tcp_tx_empty(&a->tx);
+	bool last = true;
+
+	if (!list_empty(&a->in_store) || a->sending > 0 || a->away > 0 || !tcp_tx_empty(&a->tx))
+		return false;
+	/* The I/O queues would end with their admin queue: it goes last. */
+	if (a->ctrl && a->qid == 0) {
+		target_lock(a->target);
+		last = a->ctrl->io_queues == 0;
+		target_unlock(a->target);
+	}
+	return last;
 }

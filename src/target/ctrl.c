@@ -209,6 +209,9 @@ void tgt_ctrl_detach(struct tgt_conn *conn)
 		end_ctrl(c);
 	else
 		c->io_queues--;
+	/* In a drain the admin queue waits for the others. */
+	if (c->admin && c->io_queues == 0 && target_draining(c->target))
+		tgt_conn_notify(c->admin, TGT_NOTICE_EVENTS);
 }
 
 void tgt_ctrl_io_stats(struct tgt_ctrl *c, struct target_io_stats *ret_stats)
