@@ -77,9 +77,9 @@ static int ask(struct epoll *e, uint64_t timeout_ns)
 }
 
 /* Polls until something finishes, somebody calls (1), or @until (0). */
-static int spin(struct epoll *e, uint64_t until)
+static int spin(struct epoll *e, uint64_t now, uint64_t until)
 {
-	unsigned int i = 0;
+	unsigned int i = 1;
 	int r = 0;
 
 	do {
@@ -89,13 +89,18 @@ static int spin(struct epoll *e, uint64_t until)
 			i = 0;
 		if (i++ % LOOK_EVERY == 0)
 			r = ask(e, 0);
-		if (r < 0 || found(e))
+		if (r < 0)
 			return r;
+		if (found(e)) {
+			e->base.now = now; /* one attempt old */
+			return 0;
+		}
 		if (io_wake_was_called(&e->wake)) {
 			io_pool_collect(&e->pool);
 			return 1;
 		}
-	} while (io_clock_now(&e->base) < until);
+		now = io_clock_now(&e->base);
+	} while (now < until);
 	return 0;
 }
 
@@ -119,7 +124,7 @@ static int wait_for(struct epoll *e, uint64_t timeout_ns)
 	until = io_spin_until(&e->spin, now, e->base.spin_ns);
 	if (until == 0)
 		return sleep_for(e, timeout_ns);
-	r = spin(e, timeout_ns < until - now ? now + timeout_ns : until);
+	r = spin(e, now, timeout_ns < until - now ? now + timeout_ns : until);
 	if (r != 0 || found(e))
 		return r < 0 ? r : 0;
 	then = io_clock_now(&e->base);
@@ -146,8 +151,11 @@ static int epoll_poll(struct io_loop *loop, uint64_t timeout_ns)
 	} else {
 		e->skipped = true; /* call what is there first, but only for one turn */
 	}
-	if (loop->spin_ns > 0 && found(e))
-		io_spin_activity(&e->spin, io_clock_now(loop), loop->spin_ns);
+	if (loop->spin_ns > 0 && found(e)) {
+		if (loop->now == 0)
+			loop->now = io_clock_now(loop);
+		io_spin_activity(&e->spin, loop->now, loop->spin_ns);
+	}
 	return r;
 }
 
@@ -158,9 +166,9 @@ static void epoll_wake(struct io_loop *loop)
 
 static void epoll_file_submit(struct io_loop *loop, struct io_file *f, struct io_op *op)
 {
-	int r = io_fileop_check(io_fd_file_of(f), op);
+	int64_t r = io_fileop_check(io_fd_file_of(f), op);
 
-	if (r < 0 || (op->length == 0 && op->kind != IO_OP_SYNC))
+	if (r < 0 || (op->length == 0 && op->kind != IO_OP_SYNC) || io_fileop_try(op, &r))
 		io_op_finish(op, r);
 	else
 		io_pool_submit(&epoll_of(loop)->pool, op);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening a file or block device and finding out what it can do; see file.h. Everything is asked of
- * the kernel and nothing assumed from a file system's name; where the kernel is too old to say, the
- * answer is the one that is right for every disk, if not the fastest.
+ * the kernel and nothing (but one thing, below) assumed from a file system's name; where the kernel is
+ * too old to say, the answer is the one that is right for every disk, if not the fastest.
  */
 #include "io/file.h"
 
@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -234,6 +236,17 @@ static const struct io_file_ops fd_file_ops = {
 	.close = close_file,
 };
 
+/*
+ * The one thing asked of a name, as the kernel has no better answer: tmpfs takes no non-blocking
+ * reads, but never blocks either.
+ */
+static bool is_in_memory(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
+
 static int inspect(struct io_fd_file *ff, bool want_direct)
 {
 	struct stat st;
@@ -247,7 +260,13 @@ static int inspect(struct io_fd_file *ff, bool want_direct)
 		regular_info(ff->fd, ff->read_only, &st, &ff->base.info);
 	else
 		r = -ENOTSUP;
-	return r < 0 ? r : set_flags(ff->fd, want_direct, &ff->base.info);
+	if (r == 0)
+		r = set_flags(ff->fd, want_direct, &ff->base.info);
+	if (r < 0)
+		return r;
+	ff->in_memory = is_in_memory(ff->fd);
+	atomic_init(&ff->nowait, !ff->base.info.direct);
+	return 0;
 }
 
 int io_fd_file_open(struct io_loop *loop, const char *path, const struct io_file_options *opts,

@@ -6,6 +6,8 @@
 #ifndef PENSTOCK_IO_FILE_H
 #define PENSTOCK_IO_FILE_H
 
+#include <stdatomic.h>
+
 #include "base/util.h"
 #include "io/io.h"
 #include "io/ops.h"
@@ -14,6 +16,8 @@ struct io_fd_file {
 	struct io_file base;
 	int fd;
 	bool read_only;
+	bool in_memory;     /* transfers never wait for a device (but for swap) */
+	atomic_bool nowait; /* reading what is cached, and only that, has not failed yet */
 };
 
 static inline struct io_fd_file *io_fd_file_of(struct io_file *f)

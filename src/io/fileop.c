@@ -107,6 +107,28 @@ static int64_t transfer(int fd, const struct io_op *op)
 	return (int64_t)done;
 }
 
+bool io_fileop_try(const struct io_op *op, int64_t *ret_result)
+{
+	struct io_fd_file *f = io_fd_file_of(op->obj);
+	ssize_t n;
+
+	if (op->kind != IO_OP_READ && op->kind != IO_OP_WRITE)
+		return false;
+	if (f->in_memory) {
+		*ret_result = transfer(f->fd, op);
+		return true;
+	}
+	if (op->kind != IO_OP_READ || !atomic_load_explicit(&f->nowait, memory_order_relaxed))
+		return false;
+	n = preadv2(f->fd, op->iov, op->niov, (off_t)op->offset, RWF_NOWAIT);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		atomic_store_explicit(&f->nowait, false, memory_order_relaxed);
+	if (n < 0 || (uint64_t)n < op->length)
+		return false;
+	*ret_result = n;
+	return true;
+}
+
 static int try_fallocate(int fd, int mode, const struct io_op *op)
 {
 	int r;

@@ -16,6 +16,13 @@
 int io_fileop_check(const struct io_fd_file *f, const struct io_op *op);
 
 /*
+ * Does @op at once if that takes no waiting: what is in the page cache, or in a file system that is
+ * only memory. False: nothing has happened. This costs a copy and a system call, which the ring and
+ * still more a thread cost on top of the same copy.
+ */
+bool io_fileop_try(const struct io_op *op, int64_t *ret_result);
+
+/*
  * The fallocate(2) mode that serves a DISCARD or ZERO best. Where it gives -EOPNOTSUPP, a ZERO has
  * other ways, which io_fileop_execute() knows, and a DISCARD has none.
  */

@@ -11,6 +11,7 @@
 #include "io/io.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -190,8 +191,10 @@ void io_defer_cancel(struct io_defer *d)
 
 void io_post(struct io_loop *loop, struct io_msg *m)
 {
-	struct io_msg *head = atomic_load_explicit(&loop->mailbox, memory_order_relaxed);
+	struct io_msg *head;
 
+	atomic_fetch_add(&loop->callers, 1);
+	head = atomic_load_explicit(&loop->mailbox, memory_order_relaxed);
 	do {
 		m->next = head;
 	} while (!atomic_compare_exchange_weak_explicit(
@@ -199,6 +202,7 @@ void io_post(struct io_loop *loop, struct io_msg *m)
 	/* Only the message that found the box empty wakes: the others ride with it. */
 	if (!head)
 		loop->ops->wake(loop);
+	atomic_fetch_sub(&loop->callers, 1);
 }
 
 /* ---- a turn ---------------------------------------------------------------------------------- */
@@ -308,12 +312,14 @@ int io_loop_turn(struct io_loop *loop, uint64_t timeout_ns)
 	INVARIANT(!loop->in_turn);
 	loop->in_turn = true;
 	timeout_ns = has_work(loop) ? 0 : io_loop_until_timer(loop, timeout_ns);
+	loop->now = 0;
 	r = loop->ops->poll(loop, timeout_ns);
+	if (loop->now == 0)
+		loop->now = loop->ops->now(loop);
 	if (r < 0) {
 		loop->in_turn = false;
 		return r;
 	}
-	loop->now = loop->ops->now(loop);
 	calls = run_messages(loop);
 	calls += run_timers(loop);
 	calls += run_finished(loop);
@@ -337,8 +343,10 @@ int io_loop_run(struct io_loop *loop)
 
 void io_loop_stop(struct io_loop *loop)
 {
+	atomic_fetch_add(&loop->callers, 1);
 	atomic_store(&loop->stopping, true);
 	loop->ops->wake(loop);
+	atomic_fetch_sub(&loop->callers, 1);
 }
 
 void io_loop_set_spin(struct io_loop *loop, uint64_t spin_ns)
@@ -355,6 +363,7 @@ void io_loop_base_init(struct io_loop *loop, const struct io_ops *ops)
 	list_init(&loop->deferred);
 	atomic_init(&loop->mailbox, NULL);
 	atomic_init(&loop->stopping, false);
+	atomic_init(&loop->callers, 0);
 }
 
 void io_loop_base_deinit(struct io_loop *loop)
@@ -367,8 +376,15 @@ void io_loop_base_deinit(struct io_loop *loop)
 
 struct io_loop *io_loop_free(struct io_loop *loop)
 {
-	if (loop)
-		loop->ops->free(loop);
+	if (!loop)
+		return NULL;
+	/*
+	 * The message or the stop that led here may have come from a thread that has yet to return
+	 * from its call: it is between publishing it and the last look at the loop.
+	 */
+	while (atomic_load(&loop->callers) > 0)
+		sched_yield();
+	loop->ops->free(loop);
 	return NULL;
 }
 

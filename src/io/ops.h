@@ -50,7 +50,8 @@ struct io_ops {
 	/*
 	 * Wait up to @timeout_ns (0: just look) and move what finished to loop->finished. loop.c
 	 * has already capped @timeout_ns by the next timer, and passes 0 when work is waiting. A
-	 * message that comes after that must end the wait: see wake.
+	 * message that comes after that must end the wait: see wake. May set loop->now, the time of
+	 * this turn, if it has just read the clock; else loop.c reads it.
 	 */
 	int (*poll)(struct io_loop *loop, uint64_t timeout_ns);
 	/* Wake a poll in progress; any thread, async-signal-safe. */
@@ -61,7 +62,8 @@ struct io_ops {
 	void (*random)(struct io_loop *loop, void *buf, size_t n);
 
 	int (*listen)(struct io_loop *loop, const struct io_addr *addr,
-		      const struct io_listen_options *opts, struct io_listener **ret_l, struct err *err);
+		      const struct io_listen_options *opts, struct io_listener **ret_l,
+		      struct err *err);
 	const struct io_addr *(*listener_addr)(const struct io_listener *l);
 	void (*accept)(struct io_listener *l, struct io_op *op);
 	void (*listener_close)(struct io_listener *l);
@@ -70,8 +72,8 @@ struct io_ops {
 	void (*cancel)(struct io_loop *loop, struct io_op *op);
 
 	int (*sock_pair)(struct io_loop *loop, struct io_sock **ret_a, struct io_sock **ret_b);
-	int (*stream_new)(struct io_loop *loop, struct io_sock *s, const struct io_stream_options *opts,
-			  struct io_stream **ret_stream);
+	int (*stream_new)(struct io_loop *loop, struct io_sock *s,
+			  const struct io_stream_options *opts, struct io_stream **ret_stream);
 	void (*recv)(struct io_stream *s, struct io_op *op);
 	void (*send)(struct io_stream *s, struct io_op *op, bool more);
 	void (*shutdown)(struct io_stream *s);
@@ -120,8 +122,8 @@ struct io_file_ops {
 
 struct io_loop {
 	const struct io_ops *ops;
-	struct list finished; /* io_op.link: result is set, done not yet called */
-	struct list deferred; /* io_defer.link */
+	struct list finished;   /* io_op.link: result is set, done not yet called */
+	struct list deferred;   /* io_defer.link */
 	struct io_timer **heap; /* 1-based binary heap by (deadline, seq) */
 	uint32_t heap_len;
 	uint32_t heap_cap;
@@ -130,6 +132,7 @@ struct io_loop {
 	uint64_t spin_ns;
 	_Atomic(struct io_msg *) mailbox; /* pushed by any thread, LIFO; reversed when taken */
 	atomic_bool stopping;
+	atomic_uint callers; /* inside io_post() or io_loop_stop(): not to be freed under them */
 	bool in_turn;
 };
 
@@ -142,7 +145,9 @@ void io_loop_base_deinit(struct io_loop *loop);
 /* Nanoseconds from now (read anew) until the next timer, capped by @limit_ns. */
 uint64_t io_loop_until_timer(struct io_loop *loop, uint64_t limit_ns);
 
-int io_uring_loop_new(const struct io_loop_options *opts, struct io_loop **ret_loop, struct err *err);
-int io_epoll_loop_new(const struct io_loop_options *opts, struct io_loop **ret_loop, struct err *err);
+int io_uring_loop_new(const struct io_loop_options *opts, struct io_loop **ret_loop,
+		      struct err *err);
+int io_epoll_loop_new(const struct io_loop_options *opts, struct io_loop **ret_loop,
+		      struct err *err);
 
 #endif

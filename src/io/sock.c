@@ -214,11 +214,15 @@ int io_fd_accept(int listen_fd, struct io_sock **ret_sock)
 
 int io_fd_connect(const struct io_addr *addr, const struct io_addr *local, int *ret_fd)
 {
+	static const int one = 1;
 	int fd, r = 0;
 
 	fd = socket(addr->ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
+	/* A local address without a port: let connect(2) choose it, which knows the peer and may share. */
+	if (local && io_addr_port(local) == 0)
+		setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one));
 	if (local && bind(fd, sockaddr_of(local), local->len) < 0)
 		r = -errno;
 	else if (connect(fd, sockaddr_of(addr), addr->len) < 0)

@@ -88,11 +88,11 @@ void uring_file_cancelling(struct io_op *op)
 
 void uring_file_submit(struct io_loop *loop, struct io_file *f, struct io_op *op)
 {
-	int r = io_fileop_check(io_fd_file_of(f), op);
+	int64_t r = io_fileop_check(io_fd_file_of(f), op);
 
 	op->impl[2] = URING_NOWHERE;
 	op->impl[3] = false; /* was asked to be cancelled */
-	if (r < 0 || (op->length == 0 && op->kind != IO_OP_SYNC))
+	if (r < 0 || (op->length == 0 && op->kind != IO_OP_SYNC) || io_fileop_try(op, &r))
 		io_op_finish(op, r);
 	else
 		uring_start(uring_of(loop), op);

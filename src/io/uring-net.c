@@ -23,6 +23,12 @@
  */
 #define TRIES_PER_TURN 4
 
+/*
+ * A wanted receive that found nothing while others found data this often is left to the ring, so that
+ * idle streams do not slow the trying of busy ones.
+ */
+#define COLD_AFTER 8
+
 struct uring_listener {
 	struct io_listener base;
 	int fd;
@@ -41,6 +47,7 @@ struct uring_stream {
 	bool closing;  /* waits for the ring to give operations back */
 	bool reset;
 	unsigned int in_ring; /* operations in the ring or its backlog */
+	unsigned int passed;  /* tries in vain while others found something */
 	unsigned int tries;   /* in turn `turn` */
 	uint64_t turn;
 	struct list want;
@@ -133,10 +140,9 @@ void uring_listener_close(struct io_listener *base)
 	struct uring_listener *l = listener_of(base);
 	struct io_op *op = base->accept;
 
+	l->closing = true;
 	if (op && !(op->flags & IO_OP_FINISHED))
-		uring_stop(uring_of(base->loop), op);
-	if (op && !(op->flags & IO_OP_FINISHED))
-		l->closing = true;
+		uring_stop(uring_of(base->loop), op); /* accept_complete() frees it, perhaps now */
 	else
 		listener_free(l);
 }
@@ -246,30 +252,47 @@ void uring_recv(struct io_stream *base, struct io_op *op)
 	want(u, s);
 }
 
-void uring_net_try_wanted(struct uring *u)
+/* False: no room in the ring; it stays wanted. */
+static bool arm(struct uring *u, struct uring_stream *s)
 {
-	struct uring_stream *s, *tmp;
+	struct io_uring_sqe *sqe = uring_sqe(u);
 
-	list_for_each_entry_safe(s, tmp, &u->want, want) {
-		if (recv_try(s, s->base.recv))
-			unwant(u, s);
-	}
+	if (!sqe)
+		return false;
+	unwant(u, s);
+	s->in_ring++;
+	s->passed = 0;
+	uring_net_prepare(u, s->base.recv, sqe);
+	io_uring_sqe_set_data(sqe, s->base.recv);
+	s->base.recv->impl[2] = URING_RING;
+	return true;
 }
 
 void uring_net_arm_wanted(struct uring *u)
 {
 	struct uring_stream *s;
-	struct io_uring_sqe *sqe;
 
-	while ((s = list_first_entry(&u->want, struct uring_stream, want))) {
-		sqe = uring_sqe(u);
-		if (!sqe)
-			return; /* wanted again in the next turn */
+	while ((s = list_first_entry(&u->want, struct uring_stream, want)) && arm(u, s))
+		;
+}
+
+void uring_net_try_wanted(struct uring *u)
+{
+	struct uring_stream *s, *tmp;
+	bool hit = false;
+
+	list_for_each_entry_safe(s, tmp, &u->want, want) {
+		if (!recv_try(s, s->base.recv))
+			continue;
 		unwant(u, s);
-		s->in_ring++;
-		uring_net_prepare(u, s->base.recv, sqe);
-		io_uring_sqe_set_data(sqe, s->base.recv);
-		s->base.recv->impl[2] = URING_RING;
+		s->passed = 0;
+		hit = true;
+	}
+	if (!hit)
+		return;
+	list_for_each_entry_safe(s, tmp, &u->want, want) {
+		if (++s->passed >= COLD_AFTER)
+			arm(u, s);
 	}
 }
 
@@ -356,6 +379,8 @@ void uring_close(struct io_stream *base, bool reset)
 	struct io_op *const ops[] = { base->recv, base->send };
 
 	s->reset = reset;
+	s->closing = true;
+	s->in_ring++; /* not to be freed while we look at it */
 	if (list_is_linked(&s->want)) {
 		unwant(u, s);
 		io_op_finish(base->recv, -ECANCELED);
@@ -363,8 +388,7 @@ void uring_close(struct io_stream *base, bool reset)
 	for (size_t i = 0; i < ARRAY_SIZE(ops); i++)
 		if (ops[i] && !(ops[i]->flags & IO_OP_FINISHED))
 			uring_stop(u, ops[i]);
-	s->closing = true;
-	if (s->in_ring == 0)
+	if (--s->in_ring == 0)
 		stream_free(s);
 }
 

@@ -134,7 +134,8 @@ void uring_stop(struct uring *u, struct io_op *op)
 		io_pool_cancel(&u->pool, op);
 		break;
 	case URING_RING:
-		if (!try_cancel(u, op)) {
+		/* Trying may have made room by collecting completions, this one among them. */
+		if (!try_cancel(u, op) && op->impl[2] == URING_RING) {
 			op->impl[2] = URING_OWED;
 			list_add_tail(&u->owed, &op->link);
 		}
@@ -253,7 +254,7 @@ static int enter(struct uring *u)
  * that finds data sooner than the ring, and spares the sender waking a poller. Many are left to the
  * ring, whose flag answers for all of them at the price of a memory read.
  */
-static int spin(struct uring *u, uint64_t until)
+static int spin(struct uring *u, uint64_t now, uint64_t until)
 {
 	int r;
 
@@ -262,13 +263,18 @@ static int spin(struct uring *u, uint64_t until)
 	do {
 		uring_net_try_wanted(u);
 		r = enter(u);
-		if (r < 0 || found(u))
+		if (r < 0)
 			return r;
+		if (found(u)) {
+			u->base.now = now; /* one attempt old */
+			return 0;
+		}
 		if (io_wake_was_called(&u->wake))
 			return 1;
 		if (u->wanted == 0)
 			__builtin_ia32_pause();
-	} while (io_clock_now(&u->base) < until);
+		now = io_clock_now(&u->base);
+	} while (now < until);
 	return 0;
 }
 
@@ -321,7 +327,7 @@ static int wait_for(struct uring *u, uint64_t timeout_ns)
 	until = io_spin_until(&u->spin, now, u->base.spin_ns);
 	if (until == 0)
 		return sleep_for(u, timeout_ns);
-	r = spin(u, timeout_ns < until - now ? now + timeout_ns : until);
+	r = spin(u, now, timeout_ns < until - now ? now + timeout_ns : until);
 	if (r != 0 || found(u))
 		return r < 0 ? r : 0;
 	then = io_clock_now(&u->base);
@@ -340,8 +346,11 @@ static int uring_poll(struct io_loop *loop, uint64_t timeout_ns)
 	start_waiting(u);
 	arm_wake(u);
 	r = found(u) || timeout_ns == 0 ? look(u) : wait_for(u, timeout_ns);
-	if (loop->spin_ns > 0 && found(u))
-		io_spin_activity(&u->spin, io_clock_now(loop), loop->spin_ns);
+	if (loop->spin_ns > 0 && found(u)) {
+		if (loop->now == 0)
+			loop->now = io_clock_now(loop);
+		io_spin_activity(&u->spin, loop->now, loop->spin_ns);
+	}
 	return r;
 }
 

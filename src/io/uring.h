@@ -64,7 +64,7 @@ struct io_uring_sqe *uring_sqe(struct uring *u);
 /* ---- uring-net.c -------------------------------------------------------------------------- */
 
 /* Receives that spinning tries by itself; more than these are left to the ring. */
-#define URING_HOT 4
+#define URING_HOT 16
 
 void uring_net_prepare(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe);
 void uring_net_complete(struct uring *u, struct io_op *op, int res);

@@ -1,0 +1,708 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What only a real kernel can show of its two implementations: threads, sleeping and waking, limits
+ * of the system, what a container refuses, and processor time of a loop that has nothing to do.
+ */
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "io/test-contract.h"
+
+static const struct io_loop_options *the_opts;
+static const char *the_name;
+static char directory[] = "/var/tmp/penstock-test-XXXXXX";
+
+static struct io_loop *new_loop(void)
+{
+	struct io_loop *loop = NULL;
+	struct err err = ERR_NULL;
+
+	if (io_loop_new(the_opts, &loop, &err) < 0)
+		diag("%s", err.text);
+	return loop;
+}
+
+static unsigned int open_fds(void)
+{
+	unsigned int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+/* Two loops in two threads throw a message to and fro, each asleep while the other has it. */
+struct court {
+	struct io_loop *loop[2];
+	struct io_msg msg;
+	unsigned int left;
+	unsigned int at;
+};
+
+static void ball_arrives(struct io_msg *m)
+{
+	struct court *c = container_of(m, struct court, msg);
+
+	if (c->left-- == 0) {
+		io_loop_stop(c->loop[0]);
+		io_loop_stop(c->loop[1]);
+		return;
+	}
+	c->at = !c->at;
+	io_post(c->loop[c->at], m);
+}
+
+struct made_loop {
+	struct io_loop *loop;
+	_Atomic(struct io_loop *) ready;
+};
+
+static void *loop_thread(void *arg)
+{
+	struct made_loop *m = arg;
+
+	m->loop = new_loop();
+	atomic_store(&m->ready, m->loop);
+	io_loop_run(m->loop);
+	io_loop_free(m->loop);
+	return NULL;
+}
+
+static pthread_t start_loop(struct made_loop *m)
+{
+	pthread_t thread;
+
+	*m = (struct made_loop){ .loop = NULL };
+	pthread_create(&thread, NULL, loop_thread, m);
+	while (!atomic_load(&m->ready))
+		usleep(100);
+	return thread;
+}
+
+static void check_messages(void)
+{
+	enum { THROWS = 5000 };
+	struct court c = { .left = THROWS, .msg.fn = ball_arrives };
+	struct made_loop other;
+	pthread_t thread = start_loop(&other);
+
+	c.loop[0] = new_loop();
+	c.loop[1] = other.loop;
+	alarm(60); /* a wake-up that gets lost is a loop that sleeps for ever */
+	io_post(c.loop[0], &c.msg);
+	is_i64(io_loop_run(c.loop[0]), 0, "%s: %d messages between sleeping loops", the_name,
+	       THROWS);
+	pthread_join(thread, NULL);
+	alarm(0);
+	io_loop_free(c.loop[0]);
+}
+
+static struct io_loop *signalled;
+
+static void on_signal(int nr)
+{
+	io_loop_stop(signalled);
+}
+
+static void check_signal(void)
+{
+	struct sigaction action = { .sa_handler = on_signal }, old;
+	int r;
+
+#ifdef __SANITIZE_THREAD__
+	tap_skip("the thread sanitizer delays signal handlers until after system calls");
+	return;
+#endif
+	signalled = new_loop();
+	sigaction(SIGUSR1, &action, &old);
+	if (fork() == 0) {
+		usleep(50000);
+		kill(getppid(), SIGUSR1);
+		_exit(0);
+	}
+	r = io_loop_run(signalled);
+	wait(NULL);
+	sigaction(SIGUSR1, &old, NULL);
+	is_i64(r, 0, "%s: a signal handler stops a sleeping loop", the_name);
+	io_loop_free(signalled);
+}
+
+/* A connection accepted here, served by a loop in another thread. */
+struct visitor {
+	struct io_msg arrive;
+	struct io_loop *loop; /* its own */
+	struct io_sock *sock;
+	struct io_stream *s;
+	struct io_op rx, tx;
+	struct iovec iov;
+	char buf[64];
+	int64_t last;
+};
+
+static void visitor_sent(struct io_op *op)
+{
+	struct visitor *v = container_of(op, struct visitor, tx);
+
+	v->iov = (struct iovec){ v->buf, sizeof(v->buf) };
+	io_stream_recv(v->s, &v->rx, &v->iov, 1);
+}
+
+static void visitor_received(struct io_op *op)
+{
+	struct visitor *v = container_of(op, struct visitor, rx);
+
+	v->last = op->result;
+	if (op->result <= 0) {
+		io_stream_close(v->s, false);
+		io_loop_stop(v->loop);
+		return;
+	}
+	v->iov = (struct iovec){ v->buf, (size_t)op->result };
+	io_stream_send(v->s, &v->tx, &v->iov, 1, false);
+}
+
+static void visitor_arrives(struct io_msg *m)
+{
+	struct visitor *v = container_of(m, struct visitor, arrive);
+
+	io_op_init(&v->rx, visitor_received);
+	io_op_init(&v->tx, visitor_sent);
+	if (io_stream_new(v->loop, v->sock, NULL, &v->s) < 0)
+		abort();
+	visitor_sent(&v->tx);
+}
+
+static void check_hand_over(void)
+{
+	struct visitor v = { .arrive.fn = visitor_arrives };
+	struct io_loop *loop = new_loop();
+	struct io_listener *l = listen_at(loop, "127.0.0.1:0");
+	struct waiter accepting, connecting;
+	struct io_stream *s = NULL;
+	struct made_loop other;
+	pthread_t thread = start_loop(&other);
+	char buf[5];
+	int good = 0;
+
+	io_accept(l, waiter_op(&accepting));
+	io_connect(loop, waiter_op(&connecting), io_listener_addr(l), NULL);
+	await(loop, &connecting);
+	await(loop, &accepting);
+	io_stream_new(loop, connecting.op.sock, NULL, &s);
+	v.loop = other.loop;
+	v.sock = accepting.op.sock;
+	io_post(v.loop, &v.arrive);
+	for (int i = 0; i < 100; i++) {
+		snprintf(buf, sizeof(buf), "%04d", i);
+		send_some(loop, s, buf, 4);
+		memset(buf, 0, sizeof(buf));
+		good += recv_all(loop, s, buf, 4) == 4 && atoi(buf) == i;
+	}
+	is_i64(good, 100, "%s: a connection handed over to a loop in another thread", the_name);
+	io_stream_close(s, false);
+	pthread_join(thread, NULL);
+	is_i64(v.last, 0, "%s: which sees its end", the_name);
+	io_listener_close(l);
+	io_loop_free(loop);
+}
+
+/* ---- limits ------------------------------------------------------------------------------------ */
+
+/* No descriptor more than are open now. */
+static void limit_fds(const struct rlimit *old)
+{
+	int fd = dup(0);
+	struct rlimit low = { (rlim_t)fd, old->rlim_max };
+
+	close(fd);
+	setrlimit(RLIMIT_NOFILE, &low);
+}
+
+/* Fault X008. */
+static void check_emfile(void)
+{
+	struct io_loop *loop = new_loop();
+	struct io_listener *l = listen_at(loop, "127.0.0.1:0");
+	struct waiter w, connecting;
+	struct rlimit old;
+
+	io_accept(l, waiter_op(&w));
+	io_loop_turn(loop, 0);
+	io_connect(loop, waiter_op(&connecting), io_listener_addr(l), NULL);
+	getrlimit(RLIMIT_NOFILE, &old);
+	limit_fds(&old);
+	is_i64(await(loop, &w), -EMFILE, "%s: no descriptor left for who connects", the_name);
+	io_accept(l, waiter_op(&w));
+	is_i64(await(loop, &w), -EMFILE, "%s: and still none", the_name);
+	setrlimit(RLIMIT_NOFILE, &old);
+	io_accept(l, waiter_op(&w));
+	is_i64(await(loop, &w), 0, "%s: until there is", the_name);
+	await(loop, &connecting);
+	io_sock_close(w.op.sock);
+	io_sock_close(connecting.op.sock);
+
+	limit_fds(&old);
+	io_accept(l, waiter_op(&w));
+	for (int i = 0; i < 3; i++)
+		io_loop_turn(loop, 1000000);
+	ok(!w.done, "%s: with nobody waiting, no descriptor is no news", the_name);
+	io_connect(loop, waiter_op(&connecting), io_listener_addr(l), NULL);
+	is_i64(await(loop, &connecting), -EMFILE, "%s: connect says it too", the_name);
+	setrlimit(RLIMIT_NOFILE, &old);
+	io_listener_close(l);
+	is_i64(await(loop, &w), -ECANCELED, "%s: closed", the_name);
+	io_loop_free(loop);
+}
+
+/* A listener whose queue is full answers nobody: a connect that can only be cancelled. */
+static void check_connect_cancel(void)
+{
+	enum { N = 8 };
+	struct io_loop *loop = new_loop();
+	struct io_listen_options opts = { .backlog = 1 };
+	struct io_listener *l = NULL;
+	struct waiter w[N];
+	struct io_addr addr;
+	int stuck = 0, cancelled = 0;
+
+	io_addr_parse("127.0.0.1:0", 0, true, &addr, NULL);
+	io_listen(loop, &addr, &opts, &l, NULL);
+	for (int i = 0; i < N; i++)
+		io_connect(loop, waiter_op(&w[i]), io_listener_addr(l), NULL);
+	for (int i = 0; i < 5; i++)
+		io_loop_turn(loop, 10000000);
+	for (int i = 0; i < N; i++) {
+		stuck += !w[i].done;
+		io_cancel(&w[i].op);
+		cancelled += await(loop, &w[i]) == -ECANCELED;
+		if (w[i].op.sock)
+			io_sock_close(w[i].op.sock);
+	}
+	ok(stuck > 0 && cancelled == stuck, "%s: %d connects that nobody answers are cancelled",
+	   the_name, stuck);
+	io_listener_close(l);
+	io_loop_free(loop);
+}
+
+static struct io_file *open_in(struct io_loop *loop, const char *dir, const char *name, bool direct)
+{
+	struct io_file_options opts = { .create = true, .size = 1 << 20, .direct = direct };
+	struct io_file *f = NULL;
+	struct err err = ERR_NULL;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (io_file_open(loop, path, &opts, &f, &err) < 0)
+		diag("%s", err.text);
+	return f;
+}
+
+static void check_file_limits(void)
+{
+	struct io_loop *loop = new_loop();
+	struct io_file *f = open_in(loop, directory, "limit", false);
+	struct rlimit old, low;
+	char page[4096] = { 0 };
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	low = (struct rlimit){ 1 << 20, old.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &low);
+	is_i64(file_do(loop, f, true, page, 4096, 1 << 20, 0), -EFBIG,
+	       "%s: a write beyond a limit fails", the_name);
+	is_i64(file_do(loop, f, true, page, 4096, (1 << 20) - 2048, 0), -EFBIG,
+	       "%s: also if a part would fit: no short count", the_name);
+	setrlimit(RLIMIT_FSIZE, &old);
+	is_i64(file_do(loop, f, true, page, 4096, UINT64_MAX - 100, 0), -EINVAL,
+	       "%s: an offset that no file has", the_name);
+	io_file_close(f);
+	io_loop_free(loop);
+}
+
+static bool write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+/* Makes @directory a file system of 64 KiB, in a user namespace of our own: no privilege needed. */
+static bool mount_small(void)
+{
+	char users[32], groups[32];
+
+	snprintf(users, sizeof(users), "0 %u 1", getuid());
+	snprintf(groups, sizeof(groups), "0 %u 1", getgid());
+	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+	       write_text("/proc/self/setgroups", "deny") &&
+	       write_text("/proc/self/uid_map", users) &&
+	       write_text("/proc/self/gid_map", groups) &&
+	       mount("none", directory, "tmpfs", 0, "size=64k") == 0;
+}
+
+/* In a child: 0 if the write failed as it should. */
+static int fill_small(void)
+{
+	static char big[1 << 18];
+	struct io_loop *loop;
+	struct io_file *f;
+	int64_t r;
+
+	if (!mount_small())
+		return 77;
+	loop = new_loop();
+	f = open_in(loop, directory, "small", false);
+	if (!f)
+		return 1;
+	r = file_do(loop, f, true, big, sizeof(big), 0, 0);
+	io_file_close(f);
+	io_loop_free(loop);
+	return r == -ENOSPC ? 0 : 2;
+}
+
+static void check_no_space(void)
+{
+	int status = 0;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		_exit(fill_small());
+	waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		tap_skip("no user namespaces here");
+	else
+		is_i64(status, 0, "%s: a full file system is -ENOSPC", the_name);
+}
+
+static void check_file_cancel(void)
+{
+	enum { N = 200 };
+	struct io_loop *loop = new_loop();
+	struct io_file *f = open_in(loop, directory, "cancel", true);
+	uint8_t *buf = aligned_alloc(4096, 65536);
+	struct iovec iov = { buf, 65536 };
+	struct waiter *w = calloc(N, sizeof(*w));
+	int ended = 0, cancelled = 0;
+
+	memset(buf, 7, 65536);
+	for (int i = 0; i < N; i++)
+		io_file_write(loop, f, waiter_op(&w[i]), &iov, 1, (uint64_t)(i % 16) * 65536, 0);
+	for (int i = N - 1; i >= 0; i--)
+		io_cancel(&w[i].op);
+	for (int i = 0; i < N; i++) {
+		await(loop, &w[i]);
+		ended += w[i].op.result == 65536 || w[i].op.result == -ECANCELED;
+		cancelled += w[i].op.result == -ECANCELED;
+	}
+	is_i64(ended, N, "%s: of %d writes, all end once, %d of them cancelled", the_name, N,
+	       cancelled);
+	io_file_close(f);
+	free(buf);
+	free(w);
+	io_loop_free(loop);
+}
+
+/* ---- nothing to do ------------------------------------------------------------------------------- */
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/*
+ * Fault X007. A hundred connections, each with a receive pending, some with bytes that nobody reads;
+ * all of it just after traffic, when a loop that spins is at its keenest.
+ */
+static void check_idle(void)
+{
+	enum { N = 100, IDLE_NS = 300000000 };
+	struct io_loop *loop = new_loop();
+	struct two t[N];
+	struct waiter w[N];
+	struct iovec iov[N];
+	char buf[N];
+	uint64_t start, end, used;
+	unsigned int turns = 0;
+
+	for (int i = 0; i < N; i++) {
+		if (!two_over(loop, "127.0.0.1:0", &t[i]))
+			return;
+		iov[i] = (struct iovec){ &buf[i], 1 };
+		io_stream_recv(t[i].b, waiter_op(&w[i]), &iov[i], 1);
+		if (i % 3 == 0)
+			send_some(loop, t[i].b, "unread", 6);
+	}
+	for (int i = 0; i < 2000; i++) {
+		send_some(loop, t[1].a, "x", 1);
+		await(loop, &w[1]);
+		io_stream_recv(t[1].b, waiter_op(&w[1]), &iov[1], 1);
+	}
+	used = cpu_ns();
+	start = io_now_precise(loop);
+	do {
+		io_loop_turn(loop, 10000000); /* as with a timer of 10 ms */
+		turns++;
+		end = io_now_precise(loop);
+	} while (end - start < IDLE_NS);
+	used = cpu_ns() - used;
+	ok(used < 3000000,
+	   "%s: %d idle connections cost %" PRIu64 " us of processor in %" PRIu64 " ms, %u turns",
+	   the_name, N, used / 1000, (end - start) / 1000000, turns);
+	for (int i = 0; i < N; i++)
+		two_close(&t[i]);
+	for (int i = 0; i < N; i++)
+		await(loop, &w[i]);
+	io_loop_free(loop);
+}
+
+/* ---- no memory --------------------------------------------------------------------------------- */
+
+/* The n-th allocation fails, for each n: an error, and nothing is lost (a leak is the sanitizer's). */
+static void check_no_memory(void)
+{
+	struct io_loop *loop, *main_loop = new_loop();
+	struct io_addr addr;
+	struct io_listener *l;
+	struct io_sock *a, *b;
+	struct io_stream *s;
+	struct io_file *f;
+	unsigned int before = open_fds();
+	char path[256];
+	int failed = 0, r;
+
+	io_addr_parse("127.0.0.1:0", 0, true, &addr, NULL);
+	snprintf(path, sizeof(path), "%s/limit", directory);
+	for (unsigned int n = 1; n < 50; n++) {
+		uint64_t hits = mem_fail_count();
+
+		mem_fail_after(n);
+		r = io_loop_new(the_opts, &loop, NULL);
+		if (r == 0)
+			io_loop_free(loop);
+		failed += r == -ENOMEM;
+		r = io_listen(main_loop, &addr, NULL, &l, NULL);
+		if (r == 0)
+			io_listener_close(l);
+		failed += r == -ENOMEM;
+		r = io_file_open(main_loop, path, NULL, &f, NULL);
+		if (r == 0)
+			io_file_close(f);
+		failed += r == -ENOMEM;
+		r = io_sock_pair(main_loop, &a, &b);
+		failed += r == -ENOMEM;
+		if (r == 0) {
+			io_sock_close(b);
+			r = io_stream_new(main_loop, a, NULL, &s);
+			failed += r == -ENOMEM;
+			if (r == 0)
+				io_stream_close(s, false);
+		}
+		mem_fail_after(0);
+		if (mem_fail_count() == hits)
+			break;
+	}
+	ok(failed > 4, "%s: %d failed allocations are %d errors", the_name, failed, failed);
+	is_u64(open_fds(), before, "%s: and no descriptor is lost", the_name);
+	io_loop_free(main_loop);
+}
+
+/* ---- which implementation --------------------------------------------------------------------- */
+
+static int refuse_io_uring(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { ARRAY_SIZE(code), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+/* In a child: 0, or the number of the line that failed. */
+static int refused(void)
+{
+	struct io_loop_options opts = { .kind = IO_KIND_AUTO };
+	struct io_loop *loop = NULL;
+	struct err err = ERR_NULL;
+
+	if (refuse_io_uring() < 0)
+		return 77;
+	if (io_loop_new(&opts, &loop, NULL) < 0 || strcmp(io_loop_name(loop), "epoll") != 0)
+		return 1;
+	io_loop_free(loop);
+	opts.kind = IO_KIND_URING;
+	if (io_loop_new(&opts, &loop, &err) != -EPERM || !strstr(err.text, "container"))
+		return 2;
+	opts.kind = IO_KIND_AUTO;
+	setenv("PENSTOCK_IO", "uring", 1);
+	if (io_loop_new(&opts, &loop, &err) != -EPERM)
+		return 3;
+	return 0;
+}
+
+static void check_refused(void)
+{
+	int status = 0;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		_exit(refused());
+	waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		tap_skip("no seccomp here");
+	else
+		is_i64(WEXITSTATUS(status), 0,
+		       "where io_uring is refused, AUTO is epoll and uring an error");
+}
+
+static void check_environment(void)
+{
+	struct io_loop_options opts = { .kind = IO_KIND_AUTO };
+	struct io_loop *loop = NULL;
+	struct err err = ERR_NULL;
+
+	setenv("PENSTOCK_IO", "epoll", 1);
+	if (io_loop_new(&opts, &loop, &err) == 0) {
+		is_str(io_loop_name(loop), "epoll", "PENSTOCK_IO chooses");
+		io_loop_free(loop);
+	}
+	setenv("PENSTOCK_IO", "iouring", 1);
+	is_i64(io_loop_new(&opts, &loop, &err), -EINVAL, "and a value without meaning is an error");
+	ok(strstr(err.text, "iouring"), "which says: %s", err.text);
+	unsetenv("PENSTOCK_IO");
+	is_i64(io_loop_new(NULL, &loop, &err), 0, "options may be left out");
+	io_loop_free(loop);
+}
+
+/* ---- a block device, if somebody gives one ------------------------------------------------------ */
+
+static void check_block_device(void)
+{
+	const char *path = getenv("PENSTOCK_TEST_BLOCK");
+	struct io_file_options opts = { .direct = true, .exclusive = true };
+	struct io_file *f = NULL, *second = NULL;
+	struct contract c = { .name = the_name };
+	struct err err = ERR_NULL;
+	struct io_loop *loop;
+	uint8_t *buf;
+	struct waiter w;
+
+	if (!path) {
+		tap_skip("PENSTOCK_TEST_BLOCK names no block device to be overwritten");
+		return;
+	}
+	loop = new_loop();
+	if (!ok(io_file_open(loop, path, &opts, &f, &err) == 0, "%s: %s", the_name, path)) {
+		diag("%s", err.text);
+		io_loop_free(loop);
+		return;
+	}
+	diag("size %" PRIu64 " align %u discard %d volatile %d physical %u", io_file_info(f)->size,
+	     io_file_info(f)->dio_align, io_file_info(f)->can_discard,
+	     io_file_info(f)->volatile_cache, io_file_info(f)->physical_block);
+	ok(io_file_info(f)->block_device && io_file_info(f)->size >= 1 << 20 &&
+		   io_file_info(f)->device,
+	   "%s: a block device", the_name);
+	is_i64(io_file_open(loop, path, &opts, &second, &err), -EBUSY, "%s: taken: %s", the_name,
+	       err.text);
+	check_file_alignment(&c, loop, f);
+	buf = aligned_alloc(4096, 65536);
+	memset(buf, 9, 65536);
+	is_i64(file_do(loop, f, true, buf, 65536, 0, IO_FILE_DSYNC), 65536, "%s: write", the_name);
+	io_file_discard(loop, f, waiter_op(&w), 0, 16384);
+	is_i64(await(loop, &w), io_file_info(f)->can_discard ? 0 : -EOPNOTSUPP, "%s: discard",
+	       the_name);
+	for (int keep = 0; keep < 2; keep++) {
+		io_file_zero(loop, f, waiter_op(&w), (uint64_t)keep * 16384, 16384, keep);
+		is_i64(await(loop, &w), 0, "%s: zero, keep %d", the_name, keep);
+	}
+	io_file_sync(loop, f, waiter_op(&w));
+	is_i64(await(loop, &w), 0, "%s: sync", the_name);
+	is_i64(file_do(loop, f, false, buf, 65536, 0, 0), 65536, "%s: read", the_name);
+	ok(all_zero(buf, 32768) && buf[32768] == 9, "%s: zeroes where they were asked for",
+	   the_name);
+	is_i64(file_do(loop, f, false, buf, 8192, io_file_info(f)->size - 4096, 0), 4096,
+	       "%s: short at the end", the_name);
+	free(buf);
+	io_file_close(f);
+	io_loop_free(loop);
+}
+
+int main(void)
+{
+	static const struct io_loop_options all[] = {
+		{ .kind = IO_KIND_URING },
+		{ .kind = IO_KIND_URING, .spin_ns = 100000 },
+		{ .kind = IO_KIND_EPOLL },
+		{ .kind = IO_KIND_EPOLL, .spin_ns = 100000, .file_threads = 1 },
+	};
+	static const char *const names[] = { "uring", "uring, spinning", "epoll",
+					     "epoll, spinning" };
+	char command[sizeof(directory) + 16];
+	unsigned int before;
+	struct io_loop *loop;
+
+	if (!mkdtemp(directory))
+		tap_skip_all("no directory for files");
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		the_opts = &all[i];
+		the_name = names[i];
+		loop = new_loop();
+		if (!loop) {
+			tap_skip("this kernel does not let us");
+			continue;
+		}
+		io_loop_free(loop);
+		before = open_fds();
+		check_messages();
+		check_signal();
+		check_hand_over();
+		check_emfile();
+		check_connect_cancel();
+		check_file_limits();
+		check_no_space();
+		check_file_cancel();
+		check_idle();
+		check_no_memory();
+		check_block_device();
+		is_u64(open_fds(), before, "%s: no descriptor is left", the_name);
+	}
+	check_environment();
+	check_refused();
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	if (system(command) != 0)
+		diag("%s failed", command);
+	return tap_done();
+}
