@@ -43,6 +43,7 @@ static int submit(struct pst_volume *vol, const struct request *what, pst_callba
 {
 	struct request *r = context_get(vol->ctx, cb == NULL);
 	struct worker *w;
+	bool here;
 
 	if (!r)
 		return -EAGAIN;
@@ -63,11 +64,11 @@ static int submit(struct pst_volume *vol, const struct request *what, pst_callba
 	r->timing = (struct pst_timing){ .total = 0 };
 	r->port = choose_port(vol);
 	w = r->port->worker;
-	r->submit_ns = io_now_precise(w->loop);
+	here = !w->running || pthread_equal(pthread_self(), w->thread);
+	r->submit_ns = here ? io_now(w->loop) : io_now_precise(w->loop);
 	atomic_fetch_add_explicit(&vol->refs, 1, memory_order_relaxed);
 	/* A request of no bytes is over at once, but never from inside the call that made it. */
-	if ((!w->running || pthread_equal(pthread_self(), w->thread)) &&
-	    (r->length > 0 || r->kind == REQUEST_FLUSH)) {
+	if (here && (r->length > 0 || r->kind == REQUEST_FLUSH)) {
 		port_submit(r->port, r);
 	} else {
 		r->msg.fn = arrived;

@@ -22,7 +22,14 @@ enum { COMMANDS_MAX = 4096, BLOCK_ALIGN = 4096 };
 static void command_done(struct backend_cmd *b);
 static void command_landed(struct mem_job *job);
 
+/* The turn's time: what a request was doing is told to a turn's length, for one look at the clock. */
 static uint64_t now(const struct port *p)
+{
+	return io_now(p->worker->loop);
+}
+
+/* For the copy engine, which must not think that a copy began before it did. */
+static uint64_t now_precise(const struct port *p)
 {
 	return io_now_precise(p->worker->loop);
 }
@@ -162,7 +169,7 @@ static void fetch(struct command *c, void *to)
 	struct request *r = c->req;
 
 	c->copy = (struct iovec){ to, c->data_len };
-	c->landed_ns = now(c->port); /* for now: when the copy began */
+	c->landed_ns = now_precise(c->port); /* for now: when the copy began */
 	c->state = COMMAND_FETCH;
 	mem_job_init(&c->job, command_landed);
 	if (mem_copy_out(c->landing ? c->landing->queue : NULL, &r->mem->region, r->mem_offset + c->data,
@@ -180,7 +187,7 @@ static void land(struct command *c)
 	c->state = COMMAND_LAND;
 	mem_job_init(&c->job, command_landed);
 	if (mem_copy_in(c->landing->queue, &r->mem->region, r->mem_offset + c->data, &c->copy, 1, &c->job,
-			now(c->port)))
+			now_precise(c->port)))
 		command_landed(&c->job);
 	else
 		landing_arm(c->landing);
@@ -189,7 +196,7 @@ static void land(struct command *c)
 static void command_landed(struct mem_job *job)
 {
 	struct command *c = container_of(job, struct command, job);
-	uint64_t t = now(c->port);
+	uint64_t t = now_precise(c->port);
 
 	if (job->result < 0)
 		c->error = job->result;
