@@ -66,13 +66,6 @@ static void finish(struct file_store *f, struct store_op *op, int result)
 	op->done(op);
 }
 
-static void final_sync_done(struct io_op *io)
-{
-	struct store_op *op = op_of(io);
-
-	finish(file_of(op), op, file_error(io->result));
-}
-
 /* All of the piece is moved. */
 static void piece_over(struct file_store *f, struct store_op *op)
 {
@@ -81,9 +74,12 @@ static void piece_over(struct file_store *f, struct store_op *op)
 		bounce_put(&f->bounce, op);
 		range_lock_release(&f->lock, &op->claim);
 		next_piece(f, op);
+	} else if (op->kind == STORE_ZERO && (op->flags & STORE_FUA) && file_sync_error(f) == 0) {
+		/* Zeroed, and nobody's business any more: what is left concerns the whole file. */
+		range_lock_release(&f->lock, &op->claim);
+		file_sync_start(f, op);
 	} else if (op->kind == STORE_ZERO && (op->flags & STORE_FUA)) {
-		op->io.done = final_sync_done;
-		io_file_sync(op->loop, f->io, &op->io);
+		finish(f, op, file_sync_error(f));
 	} else {
 		finish(f, op, 0);
 	}

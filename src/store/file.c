@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file store: opening, flushing, size. The operations themselves are in file-op.c.
+ * The file store: opening, size. The operations themselves are in file-op.c and file-sync.c.
  *
  * Direct I/O is the default: what is written does not wait in memory we do not account for, and an
  * error belongs to the operation it happened to. With the page cache an error comes out at a flush,
@@ -20,6 +20,7 @@
 
 /* Ranges 4 GiB apart share a lock; a megabyte, touched as it is used. */
 #define LOCK_GRANULES (1u << 20)
+#define SYNC_GRANULES 8 /* the least there can be; one is used */
 #define BLOCK_MIN 512u
 #define BLOCK_MAX 4096u
 
@@ -30,24 +31,12 @@ static struct file_store *file_of(struct store *s)
 
 /* ---- submit -------------------------------------------------------------------------------- */
 
-static void sync_done(struct io_op *io)
+static bool file_flush(struct file_store *f, struct store_op *op)
 {
-	struct store_op *op = container_of(io, struct store_op, io);
-	struct file_store *f = file_of(op->store);
-
-	op->result = file_error(io->result);
-	if (op->result < 0 && op->result != -ECANCELED && op->result != -ENOMEM && !f->direct)
-		atomic_store(&f->sync_error, -op->result);
-	op->done(op);
-}
-
-static bool file_flush(struct file_store *f, struct io_loop *loop, struct store_op *op)
-{
-	op->result = -atomic_load(&f->sync_error);
+	op->result = file_sync_error(f);
 	if (op->result < 0 || f->store.info.read_only)
 		return true;
-	io_op_init(&op->io, sync_done);
-	io_file_sync(loop, f->io, &op->io);
+	file_sync_start(f, op);
 	return false;
 }
 
@@ -62,7 +51,7 @@ static bool file_submit(struct store *s, struct io_loop *loop, struct store_op *
 	struct file_store *f = file_of(s);
 
 	if (op->kind == STORE_FLUSH)
-		return file_flush(f, loop, op);
+		return file_flush(f, op);
 	op->result = 0;
 	if (s->info.read_only && modifies(op->kind))
 		op->result = -EROFS;
@@ -100,6 +89,7 @@ static void file_free(struct store *s)
 	io_file_close(f->io);
 	bounce_deinit(&f->bounce);
 	range_lock_deinit(&f->lock);
+	range_lock_deinit(&f->syncs);
 	mem_free(f);
 }
 
@@ -212,7 +202,8 @@ int store_file_new(struct io_loop *loop, const struct store_spec *spec, struct s
 	r = open_file(f, loop, spec, err);
 	if (r == 0)
 		r = check_size(f, spec, err);
-	if (r == 0 && (bounce_init(&f->bounce) < 0 || range_lock_init(&f->lock, LOCK_GRANULES) < 0))
+	if (r == 0 && (bounce_init(&f->bounce) < 0 || range_lock_init(&f->lock, LOCK_GRANULES) < 0 ||
+		       range_lock_init(&f->syncs, SYNC_GRANULES) < 0))
 		r = err_set(err, ENOMEM, "no memory");
 	if (r < 0) {
 		file_free(&f->store);

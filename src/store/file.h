@@ -21,7 +21,8 @@ struct file_store {
 	uint32_t align; /* direct: of memory, offsets and lengths; else 1 */
 	struct range_lock lock;
 	struct bounce bounce;
-	atomic_int sync_error; /* errno of a flush that may have lost data, see file.c; 0 none */
+	struct range_lock syncs; /* one at a time, see file-sync.c */
+	atomic_int sync_error; /* errno of a sync that may have lost data, see file.c; 0 none */
 };
 
 /*
@@ -35,5 +36,10 @@ int store_file_new(struct io_loop *loop, const struct store_spec *spec, struct s
 void file_op_start(struct file_store *f, struct store_op *op);
 /* The seam's result as a store's: 0 or one of the errors that store.h promises. */
 int file_error(int64_t result);
+
+/* file-sync.c: makes every write finished before durable. Result always later. */
+void file_sync_start(struct file_store *f, struct store_op *op);
+/* 0, or the error of an earlier sync, which is that of all later ones. */
+int file_sync_error(struct file_store *f);
 
 #endif
