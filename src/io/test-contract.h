@@ -7,7 +7,9 @@
 #ifndef PENSTOCK_IO_TEST_CONTRACT_H
 #define PENSTOCK_IO_TEST_CONTRACT_H
 
+#include <dirent.h>
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/crc32c.h"
 #include "base/rng.h"
@@ -25,6 +27,19 @@ struct contract {
 };
 
 #define CONTRACT_LIMIT_NS 20000000000ULL /* no check takes that long */
+
+/* Removes the files in a directory of the test's own. */
+UNUSED static void empty_directory(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && unlinkat(dirfd(dir), entry->d_name, 0) < 0)
+			diag("%s/%s stays", path, entry->d_name);
+	if (dir)
+		closedir(dir);
+}
 
 /* ---- an operation that one waits for --------------------------------------------------------- */
 

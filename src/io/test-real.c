@@ -62,7 +62,6 @@ static bool have_v6(void)
 int main(int argc, char **argv)
 {
 	char directory[] = "/var/tmp/penstock-test-XXXXXX";
-	char command[sizeof(directory) + 16];
 	struct contract c = { .make = make_loop, .address = "127.0.0.1:0", .directory = directory };
 	struct io_loop *loop;
 
@@ -81,9 +80,7 @@ int main(int argc, char **argv)
 		}
 		io_loop_free(loop);
 		contract_run(&c);
-		snprintf(command, sizeof(command), "rm -f %s/*", directory);
-		if (system(command) != 0)
-			diag("%s failed", command);
+		empty_directory(directory);
 	}
 	rmdir(directory);
 	return tap_done();

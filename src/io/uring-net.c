@@ -7,6 +7,19 @@
  * the socket was empty a moment ago, and it waits on the list of wanted receives until the turn
  * ends. While the loop spins, that list is tried directly; before it sleeps, the list goes into the
  * ring, all of it in one entry.
+ *
+ * Measured with bench-stream over loopback, two cores of a Xeon in a virtual machine, Linux 6.18,
+ * microseconds per request, both ends alike, least and middle one of six medians:
+ *
+ *	                              bare sockets  as it is here  sends by ring  all by ring
+ *	depth 1, 72 B, spinning         7.0   7.7     7.5   7.8      7.8   9.0     8.7  10.1
+ *	the same, 16 connections                      4.0   4.7      5.0   5.2     4.8   5.1
+ *	the same, not spinning                        4.2   5.2      4.0   5.5     4.1   5.4
+ *	depth 128, 4 KiB, spinning     0.71   ---    0.72  0.78     0.75  0.79    0.76  0.79
+ *
+ * One connection that sleeps between requests takes as long as blocking sockets do (64 of 63).
+ * IORING_RECVSEND_POLL_FIRST, the direct try of a receive that was filled, and leaving receives for
+ * one turn made no difference that could be told from noise; they save system calls.
  */
 #include <errno.h>
 #include <poll.h>

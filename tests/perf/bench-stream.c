@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/parse.h"
 #include "base/util.h"
 #include "io/io.h"
 
@@ -378,23 +379,32 @@ static void client(const char *kind, uint16_t port, uint64_t spin_ns, unsigned i
 	loop_run(ends, connections);
 }
 
+static unsigned int number(const char *text, unsigned int max)
+{
+	uint64_t n;
+
+	if (parse_u64_between(text, 0, max, &n) < 0) {
+		fprintf(stderr, "bench-stream: '%s' is not a number up to %u\n", text, max);
+		exit(2);
+	}
+	return (unsigned int)n;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned int connections = argc > 6 ? (unsigned int)atoi(argv[6]) : 1;
-	uint64_t spin_ns = argc > 5 ? (uint64_t)atoi(argv[5]) * 1000 : 0;
+	unsigned int connections = argc > 6 ? number(argv[6], MAX_CONNECTIONS) : 1;
+	uint64_t spin_ns = argc > 5 ? (uint64_t)number(argv[5], 1000000) * 1000 : 0;
 	uint16_t port = 0;
 	int port_pipe[2];
 	pid_t pid;
 
-	if (argc < 5 || atoi(argv[3]) < 1 || atoi(argv[3]) > MAX_DEPTH || atoi(argv[4]) < 1 ||
-	    atoi(argv[4]) > (int)sizeof(zeroes) || connections < 1 ||
-	    connections > MAX_CONNECTIONS) {
+	if (argc < 5 || argc > 7) {
 		fprintf(stderr, "usage: bench-stream SERVER CLIENT DEPTH PAYLOAD [SPIN_US "
 				"[CONNECTIONS]]\n");
 		return 2;
 	}
-	depth = (unsigned int)atoi(argv[3]);
-	payload = (size_t)atoi(argv[4]);
+	depth = MAX(number(argv[3], MAX_DEPTH), 1U);
+	payload = MAX(number(argv[4], sizeof(zeroes)), 1U);
 	reply = HEADER + payload;
 	if (pipe(port_pipe) < 0)
 		fail("pipe");
