@@ -110,13 +110,16 @@ struct nvme_status tgt_ctrl_new(struct tgt_conn *conn, struct tgt_subsys *s,
 	tgt_keep_alive_init(c);
 	list_add_head(after, &c->link);
 	s->ctrl_count++;
+	tgt_ctrl_get(c, false); /* until its admin queue holds it: barriers come and go meanwhile */
 	if (tgt_fence_new_ctrl(c) < 0) {
 		list_del(&c->link);
 		s->ctrl_count--;
-		free_ctrl(c);
+		c->gone = true;
+		tgt_ctrl_put(c, false);
 		return nvme_status(NVME_SC_INTERNAL_ERROR);
 	}
 	tgt_ctrl_attach(c, conn, 0);
+	tgt_ctrl_put(c, false);
 	*ret_ctrl = c;
 	return nvme_status_success();
 }
