@@ -91,6 +91,17 @@ void bench_timing_add(struct pst_timing *sum, const struct pst_timing *t)
 	sum->remote += t->remote;
 }
 
+void bench_trouble_add(struct bench_trouble *sum, const struct pst_volume *vol)
+{
+	struct pst_volume_stats s;
+
+	if (!vol)
+		return;
+	pst_volume_stats(vol, &s);
+	sum->retries += s.retries;
+	sum->reconnects += s.reconnects;
+}
+
 void bench_note(struct bench_notes *notes, const char *fmt, ...)
 {
 	va_list args;

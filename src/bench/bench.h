@@ -72,6 +72,15 @@ bool bench_other_path(const uint64_t path_bytes[BENCH_PATHS], enum pst_path want
 /* Adds each part. */
 void bench_timing_add(struct pst_timing *sum, const struct pst_timing *t);
 
+/* What the library did about trouble without telling each time. */
+struct bench_trouble {
+	uint64_t retries; /* of commands */
+	uint64_t reconnects;
+};
+
+/* Adds those of a volume that is about to be closed. */
+void bench_trouble_add(struct bench_trouble *sum, const struct pst_volume *vol);
+
 /* What a reader of the results has to know, one sentence each. */
 struct bench_notes {
 	unsigned int count;

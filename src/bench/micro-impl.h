@@ -72,6 +72,7 @@ struct micro_thread {
 	uint64_t path_bytes[BENCH_PATHS];
 	uint64_t errors;
 	char first_error[320];
+	struct bench_trouble trouble; /* when it has closed */
 	struct bench_verify verify;
 	struct hist recent; /* for the live line */
 	uint64_t recent_bytes;

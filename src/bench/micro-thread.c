@@ -110,6 +110,7 @@ static int open_all(struct micro_thread *t)
 static void close_all(struct micro_thread *t)
 {
 	for (size_t i = 0; t->lanes && i < opts_of(t)->target.uri_count; i++) {
+		bench_trouble_add(&t->trouble, t->lanes[i].vol);
 		pst_volume_close(t->lanes[i].vol);
 		versions_deinit(&t->lanes[i].versions);
 	}

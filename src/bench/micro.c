@@ -249,6 +249,8 @@ static void merge_thread(struct micro_result *r, const struct micro_thread *t)
 	if (r->errors == 0 && t->errors > 0)
 		memcpy(r->first_error, t->first_error, sizeof(r->first_error));
 	r->errors += t->errors;
+	r->trouble.retries += t->trouble.retries;
+	r->trouble.reconnects += t->trouble.reconnects;
 	bench_verify_merge(&r->verify, &t->verify);
 }
 

@@ -57,6 +57,7 @@ struct micro_result {
 	struct bench_cpu cpu;
 	uint64_t errors;
 	char first_error[320];
+	struct bench_trouble trouble;
 	struct bench_verify verify;
 	struct bench_notes notes;
 	bool interrupted;

@@ -38,6 +38,7 @@ struct train_rank {
 	uint64_t path_bytes[BENCH_PATHS];
 	uint64_t errors;
 	char first_error[320];
+	struct bench_trouble trouble; /* when it has closed */
 	struct bench_verify verify;
 
 	/* For the live line, read by another thread. */

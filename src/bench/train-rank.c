@@ -99,6 +99,7 @@ static void close_all(struct train_rank *r)
 	pst_feed_free(r->feed);
 	pst_memory_free(r->mem);
 	pst_dataset_close(r->ds);
+	bench_trouble_add(&r->trouble, r->vol);
 	pst_volume_close(r->vol);
 	pst_context_free(r->ctx);
 	mem_free(r->scratch);

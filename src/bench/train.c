@@ -172,6 +172,8 @@ static void merge_rank(struct train_result *r, const struct train_rank *from)
 	if (r->errors == 0 && from->errors > 0)
 		memcpy(r->first_error, from->first_error, sizeof(r->first_error));
 	r->errors += from->errors;
+	r->trouble.retries += from->trouble.retries;
+	r->trouble.reconnects += from->trouble.reconnects;
 	bench_verify_merge(&r->verify, &from->verify);
 }
 
@@ -234,9 +236,8 @@ static void note(const struct train *t)
 		bench_note(&r->notes, "no epoch had two steps: there is no utilisation");
 	if (r->compute_overrun > 0.01)
 		bench_note(&r->notes,
-			   "steps computed %.1f %% longer than they should: this machine has too little CPU for "
-			   "%u accelerators",
-			   100 * r->compute_overrun, o->accelerators);
+			   "steps computed %.1f %% longer than they should: this machine has too little CPU",
+			   100 * r->compute_overrun);
 	if (r->interrupted)
 		bench_note(&r->notes, "interrupted");
 }

@@ -153,14 +153,16 @@ static void add_verify(struct json_object *o, bool on, const struct bench_verify
 		cli_json_str(list, NULL, v->failures[i].text);
 }
 
-static void add_end(struct json_object *o, uint64_t errors, const char *first_error, bool interrupted,
-		    const struct bench_notes *n)
+static void add_end(struct json_object *o, uint64_t errors, const char *first_error,
+		    const struct bench_trouble *t, bool interrupted, const struct bench_notes *n)
 {
 	struct json_object *list;
 
 	cli_json_u64(o, "errors", errors);
 	if (errors > 0)
 		cli_json_str(o, "first_error", first_error);
+	cli_json_u64(o, "retries", t->retries);
+	cli_json_u64(o, "reconnects", t->reconnects);
 	cli_json_bool(o, "interrupted", interrupted);
 	list = cli_json_array(o, "notes");
 	for (unsigned int i = 0; i < n->count; i++)
@@ -221,7 +223,7 @@ int bench_micro_json(const struct bench_request *q, const struct micro_result *r
 	}
 	add_cpu(o, &r->cpu, bytes);
 	add_verify(o, q->micro.verify, &r->verify);
-	add_end(o, r->errors, r->first_error, r->interrupted, &r->notes);
+	add_end(o, r->errors, r->first_error, &r->trouble, r->interrupted, &r->notes);
 	return cli_json_print(o);
 }
 
@@ -274,6 +276,6 @@ int bench_train_json(const struct bench_request *q, const struct train_result *r
 	add_cpu(o, &r->cpu, r->bytes);
 	add_verify(o, q->train.verify, &r->verify);
 	add_workload(o, &q->train, r);
-	add_end(o, r->errors, r->first_error, r->interrupted, &r->notes);
+	add_end(o, r->errors, r->first_error, &r->trouble, r->interrupted, &r->notes);
 	return cli_json_print(o);
 }

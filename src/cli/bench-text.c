@@ -69,6 +69,12 @@ static void cpu(const struct bench_cpu *c, uint64_t bytes)
 	       bench_per_gigabyte(c->system_ns, bytes));
 }
 
+static void errors(uint64_t n, const struct bench_trouble *t)
+{
+	printf("%-14s %llu; %llu retries, %llu reconnects\n", "errors", (unsigned long long)n,
+	       (unsigned long long)t->retries, (unsigned long long)t->reconnects);
+}
+
 static void verified(const struct bench_verify *v, const char *what)
 {
 	printf("%-14s %llu %s, %llu wrong\n", "verified", (unsigned long long)v->samples, what,
@@ -124,7 +130,10 @@ int bench_micro_text(const struct bench_request *q, const struct micro_result *r
 	hist_init(&all);
 	hist_merge(&all, &r->side[0].latency);
 	hist_merge(&all, &r->side[1].latency);
-	printf("%.0f IOPS, %s/s, p99 %s, over the path '%s'\n\n", per_second(ops, r->ns),
+	if (ops == 0)
+		printf("Nothing was measured.\n\n");
+	else
+		printf("%.0f IOPS, %s/s, p99 %s, over the path '%s'\n\n", per_second(ops, r->ns),
 	       format_size((uint64_t)per_second(bytes, r->ns), rate, sizeof(rate)),
 	       format_duration(hist_percentile(&all, 99), p99, sizeof(p99)),
 	       pst_path_name(bench_main_path(r->path_bytes)));
@@ -141,7 +150,7 @@ int bench_micro_text(const struct bench_request *q, const struct micro_result *r
 	}
 	printf("%-14s %s\n", "spent in", split(&r->timing, parts, sizeof(parts)));
 	cpu(&r->cpu, bytes);
-	printf("%-14s %llu\n", "errors", (unsigned long long)r->errors);
+	errors(r->errors, &r->trouble);
 	if (q->micro.verify)
 		verified(&r->verify, "blocks");
 	return notes(&r->notes);
@@ -168,6 +177,14 @@ static void verdict(const struct train_options *o, const struct train_result *r)
 		       split(&r->stall, parts, sizeof(parts)));
 }
 
+/* Bytes a second of accelerators that never wait, with samples as large as this dataset's. */
+static double appetite(const struct train_options *o, const struct train_result *r)
+{
+	double sample = r->dataset_samples ? (double)r->dataset_bytes / (double)r->dataset_samples : 0;
+
+	return sample * o->workload.batch * o->accelerators * 1e9 / (double)o->workload.compute_ns;
+}
+
 int bench_train_text(const struct bench_request *q, const struct train_result *r)
 {
 	const struct train_options *o = &q->train;
@@ -184,9 +201,10 @@ int bench_train_text(const struct bench_request *q, const struct train_result *r
 	printf("%-14s %.0f samples/s, %s/s", "throughput", per_second(r->samples, r->ns),
 	       format_size((uint64_t)per_second(r->bytes, r->ns), rate, sizeof(rate)));
 	printf(" (%s/s would keep them busy)\n",
-	       format_size((uint64_t)(workload_bytes_per_second(w) * o->accelerators), eats, sizeof(eats)));
+	       format_size((uint64_t)appetite(o, r), eats, sizeof(eats)));
 	if (r->has_au) {
-		printf("%-14s %.1f %% charged to storage, %.1f %% as DLIO computes it (MLPerf Storage asks for %u %%)\n",
+		printf("%-14s %.1f %% charged to storage, %.1f %% as DLIO computes it (MLPerf Storage asks for "
+		       "%u %%)\n",
 		       "utilisation", 100 * r->au_storage, 100 * r->au_mlperf, w->au_floor_percent);
 		printf("%-14s %.3f accelerator-seconds; %.3f s at the barrier, where the slowest counts\n", "stall",
 		       (double)r->stall_ns / 1e9, (double)r->job_stall_ns / 1e9);
@@ -194,7 +212,7 @@ int bench_train_text(const struct bench_request *q, const struct train_result *r
 	}
 	printf("%-14s %.3f s, not counted above\n", "first batch", r->first_batch_seconds);
 	cpu(&r->cpu, r->bytes);
-	printf("%-14s %llu\n", "errors", (unsigned long long)r->errors);
+	errors(r->errors, &r->trouble);
 	if (o->verify)
 		verified(&r->verify, "samples");
 	return notes(&r->notes);

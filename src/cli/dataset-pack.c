@@ -278,8 +278,8 @@ static int pack_onto(struct cli_volume *v, const struct pack *p, const char *uri
 	int rc;
 
 	if (p->archive + TAR_END > v->info.size_bytes)
-		return cli_error("%s: %zu files take at least %llu bytes, the volume has %llu: nothing was written", uri,
-				 p->count, (unsigned long long)(p->archive + TAR_END),
+		return cli_error("%s: %zu files take at least %llu bytes, the volume has %llu: nothing was written",
+				 uri, p->count, (unsigned long long)(p->archive + TAR_END),
 				 (unsigned long long)v->info.size_bytes);
 	rc = write_all(v, p, uri, &bytes);
 	return rc == CLI_DONE ? report(p, uri, bytes) : rc;
