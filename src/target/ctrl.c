@@ -14,6 +14,7 @@
 #include "target/assoc.h"
 #include "target/conn.h"
 #include "target/core.h"
+#include "target/discovery.h"
 #include "target/fence.h"
 #include "target/keep-alive.h"
 
@@ -120,6 +121,8 @@ struct nvme_status tgt_ctrl_new(struct tgt_conn *conn, struct tgt_subsys *s,
 	}
 	tgt_ctrl_attach(c, conn, 0);
 	tgt_ctrl_put(c, false);
+	if (s->discovery)
+		tgt_discovery_begin(c);
 	*ret_ctrl = c;
 	return nvme_status_success();
 }

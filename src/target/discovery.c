@@ -188,6 +188,11 @@ struct nvme_status tgt_discovery_produce(struct tgt_req *req, struct tgt_window 
 	return nvme_status_success();
 }
 
+void tgt_discovery_begin(struct tgt_ctrl *c)
+{
+	c->log_hash = log_hash(c);
+}
+
 void tgt_discovery_changed(struct target *t)
 {
 	struct tgt_ctrl *c;

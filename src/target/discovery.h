@@ -12,6 +12,7 @@
 #include "nvme/status.h"
 
 struct target;
+struct tgt_ctrl;
 struct tgt_req;
 struct tgt_window;
 
@@ -22,5 +23,8 @@ struct nvme_status tgt_discovery_produce(struct tgt_req *req, struct tgt_window 
  * What the log is made from has changed: hosts that would see a difference are told. Takes the lock.
  */
 void tgt_discovery_changed(struct target *t);
+
+/* The host of @c, a new discovery controller, knows of no change so far. The lock is held. */
+void tgt_discovery_begin(struct tgt_ctrl *c);
 
 #endif
