@@ -403,6 +403,39 @@ static void contract_end(const struct contract *c)
 	io_loop_free(loop);
 }
 
+/* End of stream is said while a send still waits for room: what was sent comes first, all of it. */
+static void contract_shutdown(const struct contract *c)
+{
+	struct io_loop *loop = c->make(c->arg);
+	uint8_t *big = calloc(1, 1 << 20);
+	struct iovec iov = { big, 1 << 20 };
+	uint64_t sent = 0, got = 0;
+	struct waiter tx;
+	int64_t r;
+	struct two t;
+
+	if (!ok(two_over(loop, c->address, &t), "%s: connected", c->name))
+		return;
+	for (int i = 0; i < 1000; i++) {
+		io_stream_send(t.a, waiter_op(&tx), &iov, 1, false);
+		for (int turn = 0; turn < 5 && !tx.done; turn++)
+			io_loop_turn(loop, 1000000);
+		if (!tx.done)
+			break;
+		sent += (uint64_t)tx.op.result;
+	}
+	ok(!tx.done, "%s: a send waits for room", c->name);
+	io_stream_shutdown(t.a);
+	while ((r = recv_some(loop, t.b, big, 1 << 20)) > 0)
+		got += (uint64_t)r;
+	is_i64(r, 0, "%s: then end of stream", c->name);
+	r = await(loop, &tx);
+	ok(r > 0 && got == sent + (uint64_t)r, "%s: after all that was sent", c->name);
+	two_close(&t);
+	free(big);
+	io_loop_free(loop);
+}
+
 /* Fault X003: the peer is gone while data lies unread. */
 static void contract_reset(const struct contract *c)
 {
@@ -805,6 +838,7 @@ UNUSED static void contract_run(const struct contract *c)
 	contract_transfer(c);
 	contract_full(c);
 	contract_end(c);
+	contract_shutdown(c);
 	contract_reset(c);
 	contract_close(c);
 	contract_connect(c);

@@ -7,6 +7,8 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "io/sock.h"
 #include "io/test-contract.h"
 
 static const struct io_loop_options *the_opts;
@@ -267,6 +270,84 @@ static void check_emfile(void)
 	setrlimit(RLIMIT_NOFILE, &old);
 	io_listener_close(l);
 	is_i64(await(loop, &w), -ECANCELED, "%s: closed", the_name);
+	io_loop_free(loop);
+}
+
+static int int_option(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	getsockopt(fd, level, name, &value, &len);
+	return value;
+}
+
+static void check_options(void)
+{
+	struct io_stream_options opts = { 1500001, 65536, 131072 };
+	struct io_loop *loop = new_loop();
+	struct io_listener *l = NULL;
+	struct err err = ERR_NULL;
+	struct io_addr addr;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	is_i64(io_fd_tune(fd, true, &opts), 0, "a stream's options");
+	ok(int_option(fd, IPPROTO_TCP, TCP_NODELAY) > 0, "no delay");
+	is_i64(int_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 2, "user timeout, ms, rounded up");
+	ok(int_option(fd, SOL_SOCKET, SO_SNDBUF) >= 65536, "send buffer");
+	ok(int_option(fd, SOL_SOCKET, SO_RCVBUF) >= 131072, "receive buffer");
+	close(fd);
+	io_addr_parse("192.0.2.1:0", 0, true, &addr, NULL);
+	is_i64(io_listen(loop, &addr, NULL, &l, &err), -EADDRNOTAVAIL, "listening elsewhere: %s",
+	       err.text);
+	io_loop_free(loop);
+}
+
+/* Peers that connect and then say nothing cost memory only, and little; the next one is served. */
+static void check_crowd(void)
+{
+	enum { N = 1500 };
+	struct io_loop *loop = new_loop();
+	struct io_listener *l = listen_at(loop, "127.0.0.1:0");
+	struct io_stream **s = calloc(2 * N, sizeof(*s));
+	struct waiter *w = calloc(N, sizeof(*w)), accepting, connecting;
+	struct iovec *iov = calloc(N, sizeof(*iov));
+	struct rlimit old, high;
+	char byte;
+	int n;
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	high = (struct rlimit){ old.rlim_max, old.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &high);
+	for (n = 0; n < N; n++) {
+		iov[n] = (struct iovec){ &byte, 1 };
+		io_accept(l, waiter_op(&accepting));
+		io_connect(loop, waiter_op(&connecting), io_listener_addr(l), NULL);
+		if (await(loop, &connecting) < 0 || await(loop, &accepting) < 0)
+			break;
+		io_stream_new(loop, connecting.op.sock, NULL, &s[2 * n]);
+		io_stream_new(loop, accepting.op.sock, NULL, &s[2 * n + 1]);
+		io_stream_recv(s[2 * n + 1], waiter_op(&w[n]), &iov[n], 1);
+	}
+	if (n < N && old.rlim_max < 2 * N + 100)
+		tap_skip("too few descriptors");
+	else
+		is_i64(n, N, "%s: %d silent connections", the_name, N);
+	if (n > 0) {
+		send_some(loop, s[n], "x", 1); /* of one in the middle */
+		is_i64(await(loop, &w[n / 2]), 1, "%s: and one that speaks is heard", the_name);
+	}
+	for (int i = 0; i < n; i++) {
+		io_stream_close(s[2 * i], false);
+		io_stream_close(s[2 * i + 1], false);
+	}
+	for (int i = 0; i < n; i++)
+		await(loop, &w[i]);
+	setrlimit(RLIMIT_NOFILE, &old);
+	io_listener_close(l);
+	free(s);
+	free(w);
+	free(iov);
 	io_loop_free(loop);
 }
 
@@ -688,6 +769,8 @@ int main(void)
 		check_signal();
 		check_hand_over();
 		check_emfile();
+		check_options();
+		check_crowd();
 		check_connect_cancel();
 		check_file_limits();
 		check_no_space();
