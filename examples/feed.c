@@ -7,7 +7,6 @@
  */
 #include <penstock.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static uint64_t compute(const void *data, uint64_t n)
 {
@@ -63,7 +62,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: feed URI SAMPLES-PER-BATCH\n");
 		return 2;
 	}
-	options.batch = (uint32_t)strtoul(argv[2], NULL, 10);
+	if (sscanf(argv[2], "%u", &options.batch) != 1) {
+		fprintf(stderr, "feed: '%s' is no number\n", argv[2]);
+		return 2;
+	}
 	options.seed = 42;
 	if (pst_context_new(NULL, &ctx, &err) == 0 && pst_volume_open(ctx, argv[1], NULL, &vol, &err) == 0 &&
 	    pst_dataset_open(vol, &dataset, &err) == 0 &&

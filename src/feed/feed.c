@@ -228,7 +228,7 @@ static bool pass(struct pst_feed *f, uint64_t deadline)
 	} else if (deadline == UINT64_MAX) {
 		pthread_cond_wait(&f->changed, &f->lock);
 	} else {
-		deadline_after(deadline - t, &until);
+		cond_deadline(deadline, &until);
 		pthread_cond_timedwait(&f->changed, &f->lock, &until);
 	}
 	return true;

@@ -2,9 +2,11 @@
 #include "volume/context.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/err.h"
 #include "host/identity.h"
 #include "volume/options.h"
@@ -24,7 +26,7 @@ int pst_error_from(struct pst_error *dst, const struct err *src)
 		memcpy(dst->text, src->text, MIN(sizeof(dst->text), sizeof(src->text)));
 		dst->text[sizeof(dst->text) - 1] = 0;
 		if (!dst->text[0])
-			strncpy(dst->text, err_text(src), sizeof(dst->text) - 1);
+			snprintf(dst->text, sizeof(dst->text), "%s", err_text(src));
 	}
 	return -src->code;
 }
@@ -105,7 +107,7 @@ static int wait_threaded(struct pst_context *ctx, struct pst_completion *out, in
 	struct timespec until;
 	int n, rc = 0;
 
-	deadline_after(timeout_ns, &until);
+	cond_deadline(u64_add_saturated(io_now_precise(ctx->workers[0].loop), timeout_ns), &until);
 	pthread_mutex_lock(&ctx->lock);
 	ctx->waiters++;
 	while ((n = take(ctx, out, max)) == 0 && ctx->expected > 0 && rc == 0) {

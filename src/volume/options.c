@@ -34,18 +34,9 @@ void cond_init_monotonic(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attr);
 }
 
-void deadline_after(uint64_t ns, struct timespec *ret)
+void cond_deadline(uint64_t io_time_ns, struct timespec *ret)
 {
 	const uint64_t second = 1000000000;
-	struct timespec now;
 
-	/* For pthread_cond_timedwait(), which knows no clock of ours. */
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ns = MIN(ns, UINT64_C(1) << 60);
-	ret->tv_sec = now.tv_sec + (time_t)(ns / second);
-	ret->tv_nsec = now.tv_nsec + (long)(ns % second);
-	if (ret->tv_nsec >= (long)second) {
-		ret->tv_sec++;
-		ret->tv_nsec -= (long)second;
-	}
+	*ret = (struct timespec){ .tv_sec = (time_t)(io_time_ns / second), .tv_nsec = (long)(io_time_ns % second) };
 }

@@ -19,8 +19,8 @@
  */
 int options_take(void *to, size_t to_size, const void *from, size_t from_size, struct err *err);
 
-/* A condition variable that waits by the monotonic clock; the time @ns from now on that clock. */
+/* A condition variable that waits by the clock of real loops, and a time of such a loop for it. */
 void cond_init_monotonic(pthread_cond_t *cond);
-void deadline_after(uint64_t ns, struct timespec *ret);
+void cond_deadline(uint64_t io_time_ns, struct timespec *ret);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "volume/uri.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -27,8 +28,9 @@ static void taken(void)
 	ok(u.queues == 4 && u.depth == 64 && u.hdgst && u.ddgst, "its queues and digests");
 	ok(u.kato_ns == 2000000000 && u.io_timeout_ns == 500000000, "its times");
 	ok(u.connect_timeout_ns == 1000000000 && u.loss_timeout_ns == 60000000000, "and the others");
-	is_i64(uri_parse("nvme+tcp://h/nqn.2014-08.org.nvmexpress:uuid:f0f0f0f0-0000-4000-8000-000000000001", &u, &err), 0,
-	       "a UUID's NQN: %s", err.text);
+	is_i64(uri_parse("nvme+tcp://h/nqn.2014-08.org.nvmexpress:uuid:f0f0f0f0-0000-4000-8000-000000000001", &u,
+			 &err),
+	       0, "a UUID's NQN: %s", err.text);
 	is_i64(uri_parse("nvme+tcp://h/nqn.2026-11.io.penstock:a/b/c/12", &u, &err), 0, "an NQN with slashes");
 	is_str(u.subnqn, "nqn.2026-11.io.penstock:a/b/c", "keeps them");
 	is_u64(u.nsid, 12, "and the last number is the namespace");
@@ -89,9 +91,11 @@ static void junk(void)
 	rng_init(&rng, 1);
 	for (int i = 0; i < 20000; i++) {
 		char text[512] = "";
+		size_t at = 0;
 
 		for (uint64_t n = rng_below(&rng, 9); n > 0; n--)
-			strncat(text, parts[rng_below(&rng, ARRAY_SIZE(parts))], 60);
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s",
+					       parts[rng_below(&rng, ARRAY_SIZE(parts))]);
 		good += uri_parse(text, &u, NULL) == 0;
 	}
 	ok(good > 0 && good < 10000, "20000 random texts, %d of them URIs", good);

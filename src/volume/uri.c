@@ -75,13 +75,17 @@ static const struct option *find_option(enum uri_kind kind, const char *name)
 /* "a=1&b=2" */
 static int parse_query(struct uri *u, char *query, struct err *err)
 {
-	char *save = NULL;
+	char *next;
 
-	for (char *word = strtok_r(query, "&", &save); word; word = strtok_r(NULL, "&", &save)) {
-		char *value = strchr(word, '=');
+	for (char *word = query; word; word = next) {
 		const struct option *o;
+		char *value;
 		int rc;
 
+		next = strchr(word, '&');
+		if (next)
+			*next++ = 0;
+		value = strchr(word, '=');
 		if (!value)
 			return bad(err, "option", word, "NAME=VALUE");
 		*value++ = 0;
