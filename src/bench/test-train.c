@@ -204,6 +204,10 @@ static void refusals(void)
 
 	o.workload.batch = 100;
 	ok(train_run(&o, &r, &err) == -EINVAL && strstr(err.text, "24 samples"), "too few samples: %s", err.text);
+	o.prefetch = 1000;
+	o.accelerators = 200;
+	o.workload.batch = 1 << 20;
+	ok(train_run(&o, &r, &err) == -ENOMEM && strstr(err.text, "--prefetch"), "too little memory: %s", err.text);
 	o = options();
 	o.accelerators = 0;
 	ok(train_run(&o, &r, &err) == -EINVAL, "no accelerator: %s", err.text);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/util.h"
@@ -53,12 +54,28 @@ static int open_dataset(struct train_rank *r)
 	return manifest_load(r->ctx, r->vol, r->ds, &r->manifest, &r->err);
 }
 
+/* Without this the kernel would find out, at the expense of some other process. */
+static int check_memory(struct train_rank *r, uint64_t each)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	uint64_t have = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+	unsigned int n = opts_of(r)->accelerators;
+
+	if (each <= have / n)
+		return 0;
+	return err_set(&r->err, ENOMEM,
+		       "%u accelerators with %llu bytes of memory each: this machine has %llu; take fewer, or a smaller "
+		       "--batch or --prefetch",
+		       n, (unsigned long long)each, (unsigned long long)have);
+}
+
 static int open_feed(struct train_rank *r)
 {
 	const struct train_options *o = opts_of(r);
 	struct pst_feed_options fo = PST_OPTIONS(fo);
 	unsigned long long samples = pst_dataset_count(r->ds);
 	struct pst_error perr;
+	size_t size;
 	int rc;
 
 	fo.batch = o->workload.batch;
@@ -66,7 +83,10 @@ static int open_feed(struct train_rank *r)
 	fo.seed = o->seed;
 	fo.rank = r->index;
 	fo.ranks = o->accelerators;
-	rc = bench_memory(&o->target, r->ctx, pst_feed_memory_size(r->ds, &fo), &r->mem, &r->err);
+	size = pst_feed_memory_size(r->ds, &fo);
+	rc = check_memory(r, size);
+	if (rc == 0)
+		rc = bench_memory(&o->target, r->ctx, size, &r->mem, &r->err);
 	if (rc < 0)
 		return rc;
 	if (pst_feed_new(r->ds, r->mem, &fo, &r->feed, &perr) < 0)

@@ -61,7 +61,7 @@ const struct cli_option bench_options[] = {
 	  "exit with 3 if data takes another way", NULL },
 	{ "workload", 'W', CLI_TEXT, &given.workload, "NAME",
 	  "feed accelerators: unet3d, resnet50, cosmoflow, retinanet, flux", NULL },
-	{ "accelerator", 'A', CLI_TEXT, &given.accelerator, "NAME", "h100, a100, b200, mi355 (default h100)", NULL },
+	{ "accelerator", 'A', CLI_TEXT, &given.accelerator, "NAME", "h100, a100, b200, mi355 (default h100, or the workload's first)", NULL },
 	{ "accelerators", 'N', CLI_COUNT, &given.accelerators, "N", "how many (default 1)", NULL },
 	{ "epochs", 0, CLI_COUNT, &given.epochs, "N", "times through the dataset (default: the workload's)", NULL },
 	{ "steps", 0, CLI_COUNT, &given.steps, "N", "most steps of each accelerator (default: all)", NULL },

@@ -50,7 +50,7 @@ const struct cli_option dataset_options[] = {
 	  NULL },
 	{ "stddev", 0, CLI_SIZE, &given.stddev, "BYTES",
 	  "create: its standard deviation (default: the workload's; 0 with --size)", NULL },
-	{ "scale", 0, CLI_CALL, NULL, "F", "create: multiply sizes, 0.01 for a hundredth", take_scale },
+	{ "scale", 0, CLI_CALL, NULL, "NUMBER", "create: multiply sizes, 0.01 for a hundredth", take_scale },
 	{ "sha256", 0, CLI_FLAG, &given.verify.sha256, NULL,
 	  "verify: print the digest of each sample as sha256sum does", NULL },
 	{ "check", 0, CLI_TEXT, &given.verify.check, "FILE", "verify: compare with the digests in FILE, of sha256sum",
