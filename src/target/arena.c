@@ -21,6 +21,9 @@ enum {
 	FRAGMENT_SCAN = 256,
 	/* One piece in this many is kept back for control commands. */
 	RESERVE_DIVISOR = 32,
+	/* How much more may be held than is left free: by a connection, by a host. */
+	CONNECTION_SHARE = 1,
+	HOST_SHARE = 3,
 };
 
 #define ALL_FREE UINT64_MAX
@@ -184,6 +187,41 @@ static bool take_all(struct tgt_arena *a, unsigned int pieces, struct tgt_buf *b
 	return false;
 }
 
+void tgt_arena_user_join(struct tgt_arena_user *user, struct tgt_arena_user *host)
+{
+	for (int i = 0; i < 2; i++) {
+		if (user->host)
+			user->host->held[i] -= user->held[i];
+		if (host)
+			host->held[i] += user->held[i];
+	}
+	user->host = host;
+}
+
+/* With @want more: does @user hold more than @share times what is @left then? */
+static bool over(const struct tgt_arena_user *user, bool control, uint32_t want, uint32_t left,
+		 unsigned int share)
+{
+	return (uint64_t)user->held[control] + want > (uint64_t)left * share;
+}
+
+static void charge(struct tgt_arena_user *user, bool control, uint32_t pieces)
+{
+	user->held[control] += pieces;
+	if (user->host)
+		user->host->held[control] += pieces;
+}
+
+static void discharge(struct tgt_arena_user *user, bool control, uint32_t pieces)
+{
+	INVARIANT(user->held[control] >= pieces);
+	user->held[control] -= pieces;
+	if (!user->host)
+		return;
+	INVARIANT(user->host->held[control] >= pieces);
+	user->host->held[control] -= pieces;
+}
+
 enum tgt_arena_result tgt_arena_get(struct tgt_arena *a, struct tgt_arena_user *user, uint32_t bytes,
 				    bool control, struct tgt_buf *buf)
 {
@@ -195,12 +233,16 @@ enum tgt_arena_result tgt_arena_get(struct tgt_arena *a, struct tgt_arena_user *
 		free -= MIN(free, a->reserve);
 	if (want > free)
 		return TGT_ARENA_EMPTY;
-	if (!control && user->held > 0 && user->held + want > free)
+	/* Also the first of a connection: many connections with one large command each are many. */
+	if (over(user, control, want, free - want, CONNECTION_SHARE))
+		return TGT_ARENA_OVER;
+	if (user->host && over(user->host, control, want, free - want, HOST_SHARE))
 		return TGT_ARENA_OVER;
 	buf->runs = 0;
 	if (!take_all(a, want, buf))
 		return TGT_ARENA_EMPTY;
-	user->held += want;
+	charge(user, control, want);
+	buf->control = control;
 	buf->niov = buf->runs;
 	tgt_buf_trim(buf, bytes);
 	return TGT_ARENA_OK;
@@ -246,8 +288,7 @@ void tgt_arena_put(struct tgt_arena *a, struct tgt_arena_user *user, struct tgt_
 		return;
 	while (buf->runs > 0)
 		give(a, buf);
-	INVARIANT(user->held >= a->free - before);
-	user->held -= a->free - before;
+	discharge(user, buf->control, a->free - before);
 	if (!list_empty(&a->waiters[0]) || !list_empty(&a->waiters[1])) {
 		if (!a->kick.fn)
 			io_defer_init(&a->kick, kick);

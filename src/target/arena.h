@@ -7,10 +7,14 @@
  * Fragments are used when nothing better is left. Taking and giving back are a few operations on
  * 64-bit masks; the price is that the smallest transfer costs a whole piece.
  *
- * The arena has a ceiling and never grows. Who finds it empty waits, in order. Two rules keep one
- * connection from starving others: nobody may hold more than what is left free (so with n greedy
- * connections each gets about one share of n + 1, and a newcomer always finds something), and a
- * part is kept back for admin and Fabrics commands.
+ * The arena has a ceiling and never grows. Who finds it empty waits, in order. What is held is
+ * charged to a connection and to its host, and memory that waits for a host may stay out for as long
+ * as the host likes, up to its time limit. So nobody may take the last of it:
+ *
+ * - A connection holds at most as much as it leaves free, a host three times that. One host, however
+ *   many connections it makes, leaves a quarter of the arena to others, and two leave a sixteenth.
+ * - Control commands (admin and Fabrics) are on an account of their own, by the same rule, and a part
+ *   of the memory is kept back for them: a host's I/O does not keep it from being managed.
  *
  * Memory is touched only when it is first handed out; what was given back last is handed out next.
  * Thread: the reactor's.
@@ -44,6 +48,7 @@ struct tgt_buf {
 	uint8_t pieces[TGT_BUF_IOV];
 	uint8_t niov;
 	uint8_t runs;
+	bool control; /* which account it is on */
 };
 
 /* Memory of somebody else. */
@@ -57,14 +62,18 @@ static inline void tgt_buf_lent(struct tgt_buf *b, void *p, size_t n)
 /* Cuts the vectors to their first @bytes (> 0, at most what they hold). */
 void tgt_buf_trim(struct tgt_buf *b, size_t bytes);
 
-/* What one connection holds. */
+/* What one connection, or all connections of a host, hold. */
 struct tgt_arena_user {
-	uint32_t held; /* pieces */
+	struct tgt_arena_user *host; /* is charged as well; NULL: nobody, or this is a host */
+	uint32_t held[2]; /* pieces: of I/O commands, of control commands */
 };
+
+/* @user is @host's from now on (NULL: nobody's), with all it holds. */
+void tgt_arena_user_join(struct tgt_arena_user *user, struct tgt_arena_user *host);
 
 enum tgt_arena_result {
 	TGT_ARENA_OK,
-	TGT_ARENA_OVER,  /* this user holds its share: others may still succeed */
+	TGT_ARENA_OVER,  /* this user or its host holds its share: others may still succeed */
 	TGT_ARENA_EMPTY, /* there is not enough for anybody */
 };
 
@@ -112,8 +121,8 @@ static inline uint64_t tgt_arena_used(const struct tgt_arena *a)
 }
 
 /*
- * Fills @buf with memory of @bytes (1 .. TGT_BUF_MAX) in all. @control: may take the reserve and is
- * bound by no share. Nothing changes unless OK.
+ * Fills @buf with memory of @bytes (1 .. TGT_BUF_MAX) in all. @control: on the account of control
+ * commands, which may take the reserve. Nothing changes unless OK.
  */
 enum tgt_arena_result tgt_arena_get(struct tgt_arena *a, struct tgt_arena_user *user, uint32_t bytes,
 				    bool control, struct tgt_buf *buf);

@@ -22,6 +22,7 @@
 #include "target/fence.h"
 #include "target/io_cmd.h"
 #include "target/keep-alive.h"
+#include "target/tenant.h"
 #include "target/xfer.h"
 
 static const char *const state_names[TGT_ASSOC_STATES] = {
@@ -87,18 +88,23 @@ int tgt_assoc_init(struct tgt_assoc *a, struct tgt_reactor *r, const struct tgt_
 	return 0;
 }
 
-int tgt_assoc_make_queue(struct tgt_assoc *a, uint32_t entries, bool io_queue)
+int tgt_assoc_make_queue(struct tgt_assoc *a, const char *hostnqn, uint32_t entries, bool io_queue)
 {
 	uint32_t reserve = io_queue ? a->target->limits.in_capsule : TGT_CONTROL_CAPSULE_DATA;
 	struct tgt_req **slots = mem_calloc(entries, sizeof(*slots));
 	uint8_t *buffer = reserve ? mem_aligned(TGT_ARENA_PIECE, reserve) : NULL;
+	struct tgt_tenant *tenant = tgt_tenant_get(a->reactor, hostnqn);
 
 	INVARIANT(!a->first_slot && a->r2t_slot == &a->first_slot);
-	if (!slots || (reserve && !buffer) || pool_init(&a->pool, sizeof(struct tgt_req), entries) < 0) {
+	if (!slots || (reserve && !buffer) || !tenant ||
+	    pool_init(&a->pool, sizeof(struct tgt_req), entries) < 0) {
 		mem_free(slots);
 		mem_free(buffer);
+		tgt_tenant_put(tenant);
 		return -ENOMEM;
 	}
+	a->tenant = tenant;
+	tgt_arena_user_join(&a->arena, &tenant->arena);
 	a->r2t_slot = slots;
 	a->r2t_slots = entries;
 	a->reserve = buffer;
@@ -118,12 +124,15 @@ void tgt_assoc_drop_queue(struct tgt_assoc *a)
 	a->r2t_slots = 1;
 	a->reserve = mem_free(a->reserve);
 	a->entries = 0;
+	tgt_arena_user_join(&a->arena, NULL);
+	a->tenant = tgt_tenant_put(a->tenant);
 }
 
 void tgt_assoc_deinit(struct tgt_assoc *a)
 {
 	INVARIANT(a->in_flight == 0 && a->sending == 0 && a->mutating == 0 && a->away == 0);
-	INVARIANT(a->arena.held == 0 && !a->reserve_used && tcp_tx_empty(&a->tx));
+	INVARIANT(a->arena.held[0] == 0 && a->arena.held[1] == 0);
+	INVARIANT(!a->reserve_used && tcp_tx_empty(&a->tx));
 	INVARIANT(list_empty(&a->abort_inbox) && list_empty(&a->abort_replies));
 	INVARIANT(list_empty(&a->barriers) && !list_is_linked(&a->zombie_link));
 	tgt_arena_unwait(&a->waiter);

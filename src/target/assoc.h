@@ -29,6 +29,7 @@
 struct tgt_ctrl;
 struct tgt_listener;
 struct tgt_reactor;
+struct tgt_tenant;
 struct target;
 
 enum tgt_assoc_state {
@@ -111,6 +112,7 @@ struct tgt_assoc {
 	struct iovec land[TGT_BUF_IOV];
 
 	/* Memory. */
+	struct tgt_tenant *tenant; /* from Connect on: its host */
 	struct tgt_arena_user arena;
 	struct tgt_arena_waiter waiter;
 	uint8_t *reserve; /* one in-capsule buffer of its own: see xfer.c */
@@ -179,8 +181,8 @@ uint64_t tgt_assoc_check_time(struct tgt_assoc *a, uint64_t now);
 /* The earliest time at which that could matter, without doing anything. */
 uint64_t tgt_assoc_deadline(const struct tgt_assoc *a);
 
-/* Pool sized for @entries, with what else a connected queue needs. -ENOMEM: as if not called. */
-int tgt_assoc_make_queue(struct tgt_assoc *a, uint32_t entries, bool io_queue);
+/* Pool sized for @entries, with what else a queue of that host needs. -ENOMEM: as if not called. */
+int tgt_assoc_make_queue(struct tgt_assoc *a, const char *hostnqn, uint32_t entries, bool io_queue);
 /* The reverse, for a Connect that fails after all; nothing of it is in use. */
 void tgt_assoc_drop_queue(struct tgt_assoc *a);
 

@@ -101,7 +101,7 @@ int tgt_config_check(const struct target_config *c, size_t reactors, struct err 
 		return err_set(err, EINVAL, "%zu reactors; 1 to %d are possible", reactors, REACTORS_MAX);
 	if (c->listener_count > UINT16_MAX - 1)
 		return err_set(err, EINVAL, "%zu listeners are too many", c->listener_count);
-	/* The largest command must find room in an empty arena, twice, with the reserve kept back. */
+	/* The largest command must find room in an empty arena, and leave more than it takes. */
 	least = MAX((uint64_t)TGT_ARENA_MIN, 4 * (uint64_t)l->mdts) * reactors;
 	if (l->arena < least)
 		return err_set(err, EINVAL, "arena is %llu bytes; with this mdts and %zu reactors %llu are "

@@ -60,7 +60,7 @@ static struct verdict invalid(uint32_t where)
 				 .result = where };
 }
 
-/* ---- looking at it --------------------------------------------------------------------------------------------------- */
+/* ---- looking at it -------------------------------------------------------------------------- */
 
 static struct verdict check_sqe(const struct target_limits *lim, const struct nvme_connect_cmd *cmd,
 				struct wish *w)
@@ -104,7 +104,7 @@ static struct verdict check_data(struct tgt_assoc *a, const struct nvme_connect_
 	return granted(0);
 }
 
-/* ---- doing it -------------------------------------------------------------------------------------------------------- */
+/* ---- doing it ------------------------------------------------------------------------------ */
 
 static struct verdict connect_admin(struct tgt_assoc *a, const struct wish *w)
 {
@@ -112,7 +112,7 @@ static struct verdict connect_admin(struct tgt_assoc *a, const struct wish *w)
 	struct nvme_status st;
 	struct tgt_ctrl *c;
 
-	if (tgt_assoc_make_queue(a, w->entries, false) < 0)
+	if (tgt_assoc_make_queue(a, w->host.nqn, w->entries, false) < 0)
 		return (struct verdict){ .status = nvme_status(NVME_SC_INTERNAL_ERROR) };
 	target_lock(t);
 	st = tgt_ctrl_new(tgt_conn_of(a), w->subsys, &w->host, &c);
@@ -148,7 +148,7 @@ static struct verdict connect_io(struct tgt_assoc *a, const struct wish *w)
 {
 	struct verdict v;
 
-	if (tgt_assoc_make_queue(a, w->entries, true) < 0)
+	if (tgt_assoc_make_queue(a, w->host.nqn, w->entries, true) < 0)
 		return (struct verdict){ .status = nvme_status(NVME_SC_INTERNAL_ERROR) };
 	target_lock(a->target);
 	v = attach_io(a, w);

@@ -28,6 +28,7 @@ struct tgt_reactor {
 	struct tgt_arena arena;
 	struct tgt_core_subsys *subsystems; /* as target->subsystems */
 	struct list conns;                  /* struct tgt_conn */
+	struct list tenants;                /* struct tgt_tenant */
 	atomic_uint load; /* connections, also those on their way here: for the one that hands out */
 	bool draining;
 	bool drain_now;

@@ -251,6 +251,7 @@ int tgt_reactor_init(struct tgt_reactor *r, struct target *t, unsigned int index
 	r->index = index;
 	r->loop = loop;
 	list_init(&r->conns);
+	list_init(&r->tenants);
 	r->drain_msg.fn = on_drain;
 	r->call_msg.fn = on_call;
 	io_timer_init(&r->drain_timer, on_drain_timer);

@@ -128,23 +128,17 @@ static void in_capsule(void)
 /* Memory is out: commands wait for it, and can be aborted at once. */
 static void no_memory(void)
 {
-	struct tgt_arena *arena = &rig.target->reactors[0].arena;
-	struct tgt_arena_user u = { 0 };
-	struct tgt_buf b[16];
 	struct nvme_cpl cpl;
 	uint16_t cid, next;
-	int n = 0;
 
-	while (tgt_arena_get(arena, &u, 1 << 20, true, &b[n]) == TGT_ARENA_OK)
-		n++;
+	rig_take_arena(&rig);
 	cid = submit_rw(NVME_NVM_READ, 8);
 	next = submit_rw(NVME_NVM_READ, 8);
 	rig_run(&rig, RIG_MS);
 	is_u64(do_abort(1, cid), 0, "a command that waits for memory is aborted");
 	cpl = peer_finish(&io, cid, buf, sizeof(buf));
 	is_status(&cpl, ABORT_REQUESTED, "... and says so");
-	while (n > 0)
-		tgt_arena_put(arena, &u, &b[--n]);
+	rig_give_arena(&rig);
 	cpl = peer_finish(&io, next, buf, sizeof(buf));
 	is_status(&cpl, SUCCESS, "the next one gets the memory");
 }

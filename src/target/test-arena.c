@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of target/arena.h: what is handed out is disjoint and comes back, nobody gets more than a
- * share, who waits is served in order.
+ * Tests of target/arena.h: what is handed out is disjoint and comes back, no connection and no host
+ * gets more than a share, who waits is served in order.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "tests/tap.h"
 
 enum {
-	SLABS = 16,
+	SLABS = 24,
 	HOLDERS = 64,
 };
 
@@ -68,10 +68,33 @@ static void sizes(void)
 	tgt_arena_deinit(&a);
 }
 
+/* Takes what @control may have, in the name of one user after the other; returns how many. */
+static int exhaust(struct tgt_arena *a, bool control, struct tgt_arena_user *u, struct tgt_buf *held)
+{
+	uint32_t bytes = 1 << 20;
+	int n = 0;
+
+	while (bytes >= TGT_ARENA_PIECE && n < HOLDERS) {
+		if (tgt_arena_get(a, &u[n], bytes, control, &held[n]) == TGT_ARENA_OK)
+			n++;
+		else
+			bytes /= 2;
+	}
+	return n;
+}
+
+static void give_back(struct tgt_arena *a, struct tgt_arena_user *u, struct tgt_buf *held, int n)
+{
+	while (n > 0) {
+		n--;
+		tgt_arena_put(a, &u[n], &held[n]);
+	}
+}
+
 static void shares(void)
 {
 	struct tgt_arena a;
-	struct tgt_arena_user greedy = { 0 }, late = { 0 }, admin = { 0 };
+	struct tgt_arena_user greedy = { 0 }, late = { 0 };
 	struct tgt_buf held[SLABS * 64], b;
 	uint32_t n = 0;
 
@@ -83,11 +106,59 @@ static void shares(void)
 	is_u64(tgt_arena_get(&a, &greedy, 4096, false, &b), TGT_ARENA_OVER, "then it has its share");
 	ok(tgt_arena_get(&a, &late, 1 << 20, false, &b) == TGT_ARENA_OK, "a newcomer finds room");
 	tgt_arena_put(&a, &late, &b);
-	ok(tgt_arena_get(&a, &admin, 8192, true, &b) == TGT_ARENA_OK, "control commands have no share");
-	tgt_arena_put(&a, &admin, &b);
+	ok(tgt_arena_get(&a, &greedy, 8192, true, &b) == TGT_ARENA_OK,
+	   "control commands are on an account of their own");
+	is_u64(greedy.held[0], n, "which is not that of I/O");
+	tgt_arena_put(&a, &greedy, &b);
 	while (n > 0)
 		tgt_arena_put(&a, &greedy, &held[--n]);
-	is_u64(greedy.held, 0, "nothing is charged any more");
+	is_u64(greedy.held[0] + greedy.held[1], 0, "nothing is charged any more");
+	tgt_arena_deinit(&a);
+}
+
+/* T006: one large command on each of many connections is much, whoever looks at one of them. */
+static void hosts(bool control)
+{
+	struct tgt_arena a;
+	struct tgt_arena_user host = { 0 }, other = { 0 };
+	struct tgt_arena_user conn[HOLDERS] = { 0 };
+	struct tgt_buf held[HOLDERS] = { 0 }, b;
+	uint32_t total_pieces = SLABS * 64;
+	int n = 0;
+
+	tgt_arena_init(&a, loop, SLABS * TGT_ARENA_SLAB);
+	for (int i = 0; i < HOLDERS; i++) {
+		tgt_arena_user_join(&conn[i], &host);
+		if (tgt_arena_get(&a, &conn[i], 256 << 10, control, &held[i]) == TGT_ARENA_OK)
+			n++;
+	}
+	ok(n > 0 && host.held[control] <= total_pieces * 3 / 4,
+	   "%d connections of a host hold %u of %u pieces", HOLDERS, host.held[control], total_pieces);
+	is_u64(tgt_arena_get(&a, &conn[0], 256 << 10, control, &b), TGT_ARENA_OVER, "no more");
+	ok(tgt_arena_get(&a, &other, 256 << 10, control, &b) == TGT_ARENA_OK,
+	   "another host still finds room");
+	tgt_arena_put(&a, &other, &b);
+	for (int i = 0; i < HOLDERS; i++)
+		tgt_arena_put(&a, &conn[i], &held[i]);
+	is_u64(host.held[control], 0, "nothing is charged to the host any more");
+	tgt_arena_deinit(&a);
+}
+
+static void joining(void)
+{
+	struct tgt_arena a;
+	struct tgt_arena_user host = { 0 }, conn = { 0 };
+	struct tgt_buf b;
+
+	tgt_arena_init(&a, loop, SLABS * TGT_ARENA_SLAB);
+	tgt_arena_get(&a, &conn, 8192, true, &b);
+	tgt_arena_user_join(&conn, &host);
+	is_u64(host.held[1], 2, "what a connection holds before it is known whose it is, comes along");
+	tgt_arena_user_join(&conn, NULL);
+	is_u64(host.held[1], 0, "and leaves with it");
+	tgt_arena_user_join(&conn, &host);
+	tgt_arena_put(&a, &conn, &b);
+	is_u64(host.held[1], 0, "or is given back");
 	tgt_arena_deinit(&a);
 }
 
@@ -97,21 +168,15 @@ static void reserve(void)
 	struct tgt_arena_user u[HOLDERS] = { 0 };
 	struct tgt_arena_user admin = { 0 };
 	struct tgt_buf held[HOLDERS], b;
-	int n = 0;
+	int n;
 
 	tgt_arena_init(&a, loop, 4 * TGT_ARENA_SLAB);
-	/* Each takes one piece and then one large buffer less than is left: all the memory is out. */
-	while (n < HOLDERS && a.free > a.reserve + 1 &&
-	       tgt_arena_get(&a, &u[n], MIN((a.free - a.reserve) * 4096u, 65536u), false, &held[n]) ==
-		       TGT_ARENA_OK)
-		n++;
-	is_u64(tgt_arena_get(&a, &u[n], 65536, false, &b), TGT_ARENA_EMPTY, "all is out");
+	n = exhaust(&a, false, u, held);
+	is_u64(a.free, a.reserve + 1, "whoever takes it, the reserve and one piece stay");
+	is_u64(tgt_arena_get(&a, &u[n], 65536, false, &b), TGT_ARENA_EMPTY, "for data all is out");
 	ok(tgt_arena_get(&a, &admin, 8192, true, &b) == TGT_ARENA_OK, "but not for control commands");
 	tgt_arena_put(&a, &admin, &b);
-	while (n > 0) {
-		n--;
-		tgt_arena_put(&a, &u[n], &held[n]);
-	}
+	give_back(&a, u, held, n);
 	tgt_arena_deinit(&a);
 }
 
@@ -126,8 +191,8 @@ static void fragments(void)
 	tgt_arena_init(&a, loop, 4 * TGT_ARENA_SLAB);
 	while (tgt_arena_get(&a, &u[n], 4096, true, &held[n]) == TGT_ARENA_OK)
 		n++;
-	is_u64(n, 256, "every piece is handed out");
-	for (int i = 0; i < n; i += 2)
+	is_u64(n, 255, "every piece but the last is handed out");
+	for (int i = 1; i < n; i += 2)
 		tgt_arena_put(&a, &u[i], &held[i]);
 	ok(tgt_arena_get(&a, &large, 8 * 4096, false, &b) == TGT_ARENA_OK && b.niov == 8,
 	   "with every other piece free, eight come as eight vectors");
@@ -135,7 +200,7 @@ static void fragments(void)
 	is_u64(tgt_arena_get(&a, &large, 9 * 4096, false, &b), TGT_ARENA_EMPTY,
 	       "nine do not fit into the vectors of a buffer");
 	is_u64(a.free, 128, "and nothing was taken");
-	for (int i = 1; i < n; i += 2)
+	for (int i = 0; i < n; i += 2)
 		tgt_arena_put(&a, &u[i], &held[i]);
 	tgt_arena_deinit(&a);
 }
@@ -196,12 +261,13 @@ static enum tgt_arena_result retry(struct tgt_arena_waiter *w)
 static void waiting(void)
 {
 	struct tgt_arena a;
-	struct tgt_arena_user u = { 0 };
+	struct tgt_arena_user u[HOLDERS] = { 0 };
+	struct tgt_buf held[HOLDERS];
 	struct waiter x[3] = { { .bytes = 65536 }, { .bytes = 65536 }, { .bytes = 65536 } };
-	struct tgt_buf b;
+	int n;
 
 	tgt_arena_init(&a, loop, TGT_ARENA_MIN);
-	tgt_arena_get(&a, &u, 4 * TGT_ARENA_SLAB, true, &b);
+	n = exhaust(&a, true, u, held);
 	for (int i = 0; i < 3; i++) {
 		x[i].a = &a;
 		tgt_arena_waiter_init(&x[i].w, i == 2, retry);
@@ -211,7 +277,7 @@ static void waiting(void)
 	is_u64(a.waits, 3, "waiting twice is waiting once");
 	sim_run_for(sim, 1000000);
 	ok(!x[0].served && !x[1].served, "nobody is served while nothing comes back");
-	tgt_arena_put(&a, &u, &b);
+	give_back(&a, u, held, n);
 	ok(!x[0].served, "nor from inside the one who gives");
 	sim_run_for(sim, 1000000);
 	ok(x[2].served == 1 && x[0].served == 2 && x[1].served == 3,
@@ -231,6 +297,9 @@ int main(void)
 	loop = sim_loop_new(sim_node_new(sim, "n"));
 	sizes();
 	shares();
+	hosts(false);
+	hosts(true);
+	joining();
 	reserve();
 	fragments();
 	random_use();

@@ -259,18 +259,13 @@ static void still_alive(void)
  */
 static void unread(void)
 {
-	struct tgt_arena *arena = &rig.target->reactors[0].arena;
-	struct tgt_arena_user u = { 0 };
 	struct host old, new;
-	struct tgt_buf b[16];
 	struct nvme_cpl cpl;
 	uint16_t cid;
-	int n = 0;
 
 	host_up(&old);
 	/* The reserve of the connection is taken by a write that the store holds ... */
-	while (tgt_arena_get(arena, &u, 1 << 20, true, &b[n]) == TGT_ARENA_OK)
-		n++;
+	rig_take_arena(&rig);
 	rig.stores[0].hold_writes = true;
 	submit_write(&old.io, 110, 1);
 	rig_run(&rig, RIG_MS);
@@ -284,8 +279,7 @@ static void unread(void)
 	cid = submit_write(&new.io, 111, 2);
 	ok(silent(&new.io, RIG_S), "an older queue that does not read is waited for");
 	rig.stores[0].hold_writes = false;
-	while (n > 0)
-		tgt_arena_put(arena, &u, &b[--n]);
+	rig_give_arena(&rig);
 	rig_store_release(&rig.stores[0]);
 	cpl = peer_wait(&new.io, cid);
 	is_status(&cpl, SUCCESS, "until it has read, and ended");

@@ -7,6 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/util.h"
+#include "nvme/cmd-admin.h"
+#include "nvme/identify.h"
+#include "nvme/log.h"
 #include "target/conn.h"
 #include "target/test-rig.h"
 #include "tests/tap.h"
@@ -132,21 +135,93 @@ static void parked_writes(struct rig *rig)
 	rig_run(rig, RIG_S);
 }
 
+enum { GREEDY = 20 };
+
+static void open_as(struct peer *p, struct rig *rig, int host, uint16_t qid, uint16_t cntlid)
+{
+	peer_open(p, rig, -1);
+	p->hostnqn = host == 1 ? RIG_HOST : RIG_HOST2;
+	memset(p->hostid, host, sizeof(p->hostid));
+	peer_ic(p, 0, false, false);
+	peer_connect(p, RIG_NQN, qid, cntlid, 128, 0);
+	if (qid == 0)
+		peer_enable(p);
+}
+
+/* Another host writes and reads 256 KiB, at once: in virtual time, only waiting takes any. */
+static void other_host_works(struct rig *rig, const char *what)
+{
+	uint64_t began = io_now(rig->loop);
+	struct peer a, io;
+	struct nvme_cmd cmd;
+	struct nvme_cpl cpl;
+
+	open_as(&a, rig, 2, 0, NVME_CNTLID_DYNAMIC);
+	nvme_cmd_init_identify(&cmd, NVME_CNS_CTRL, 0, 0, 0);
+	cpl = peer_do(&a, &cmd, buf, 4096);
+	is_status(&cpl, SUCCESS, "%s", what);
+	open_as(&io, rig, 2, 1, le16_to_cpu(((struct nvme_id_ctrl *)(void *)buf)->cntlid));
+	for (int i = 0; i < 2; i++) {
+		nvme_cmd_init_rw(&cmd, i ? NVME_NVM_READ : NVME_NVM_WRITE, 1, 0, 512, 0);
+		cpl = peer_do(&io, &cmd, buf, 256 << 10);
+		is_status(&cpl, SUCCESS, "%s", what);
+	}
+	ok(io_now(rig->loop) - began < RIG_S, "... at once");
+	peer_close(&io);
+	peer_close(&a);
+}
+
+/*
+ * T006 again, by many connections with one large command each, and by admin commands whose answers
+ * nobody takes: it is the host that is charged, so another one finds room.
+ */
+static void greedy_host(struct rig *rig, bool control)
+{
+	struct peer a, p[GREEDY];
+	struct nvme_cmd cmd;
+	uint16_t id;
+
+	open_as(&a, rig, 1, 0, NVME_CNTLID_DYNAMIC);
+	nvme_cmd_init_identify(&cmd, NVME_CNS_CTRL, 0, 0, 0);
+	peer_do(&a, &cmd, buf, 4096);
+	id = le16_to_cpu(((struct nvme_id_ctrl *)(void *)buf)->cntlid);
+	for (int i = 0; i < GREEDY; i++) {
+		/* From large to small, so that what large ones leave is taken as well. */
+		uint32_t bytes = (1u << 20) >> (i * 8 / GREEDY);
+		struct nvme_get_log log = { .lid = NVME_LID_EFFECTS, .bytes = bytes };
+
+		open_as(&p[i], rig, 1, control ? 0 : (uint16_t)(i + 1),
+			control ? NVME_CNTLID_DYNAMIC : id);
+		p[i].error = 1; /* it receives no more */
+		for (int k = 0; k < 30; k++) {
+			if (control)
+				nvme_cmd_init_get_log(&cmd, 0, &log);
+			else
+				nvme_cmd_init_rw(&cmd, NVME_NVM_WRITE, 1, 0, bytes / 512, 0);
+			cmd.sgl = nvme_sgl_transport(bytes);
+			peer_submit(&p[i], &cmd, NULL, 0);
+		}
+	}
+	rig_run(rig, 10 * RIG_MS);
+	other_host_works(rig, control ? "T006: while a host's admin queues take no answers" :
+					"T006: while 20 queues of a host send no data");
+	for (int i = 0; i < GREEDY; i++)
+		peer_close(&p[i]);
+	peer_close(&a);
+	rig_run(rig, RIG_S);
+}
+
 /* C011: no memory is left at all, and still a host can connect, and small writes progress. */
 static void exhausted(struct rig *rig)
 {
-	struct tgt_arena *arena = &rig->target->reactors[0].arena;
-	struct tgt_arena_user u = { 0 };
-	struct tgt_buf held[64];
 	struct nvme_cmd cmd;
 	struct nvme_cpl cpl;
 	struct peer a, io;
 	uint16_t id, first;
-	int n = 0, done = 0;
 	union tcp_pdu pdu;
+	int done = 0;
 
-	while (tgt_arena_get(arena, &u, 1 << 20, true, &held[n]) == TGT_ARENA_OK)
-		n++;
+	rig_take_arena(rig);
 	id = peer_admin(&a, rig, RIG_NQN);
 	peer_io(&io, rig, RIG_NQN, 1, id);
 	ok(true, "C011: connected and enabled with an empty arena");
@@ -172,8 +247,7 @@ static void exhausted(struct rig *rig)
 	first = peer_submit(&io, &cmd, NULL, 0);
 	rig_run(rig, RIG_S);
 	ok(io.in_at == io.in_len, "a read waits");
-	while (n > 0)
-		tgt_arena_put(arena, &u, &held[--n]);
+	rig_give_arena(rig);
 	cpl = peer_finish(&io, first, buf, 512);
 	is_status(&cpl, SUCCESS, "until there is memory");
 	peer_close(&io);
@@ -428,6 +502,8 @@ int main(void)
 	stages(&rig);
 	no_reader(&rig);
 	parked_writes(&rig);
+	greedy_host(&rig, false);
+	greedy_host(&rig, true);
 	exhausted(&rig);
 	rig_end(&rig);
 	large_capsule();

@@ -216,6 +216,33 @@ void rig_run(struct rig *rig, uint64_t ns)
 	INVARIANT(sim_run_for(rig->sim, ns) == 0);
 }
 
+void rig_take_arena(struct rig *rig)
+{
+	struct tgt_arena *arena = &rig->target->reactors[0].arena;
+	uint32_t bytes = 1 << 20;
+
+	memset(rig->takers, 0, sizeof(rig->takers));
+	while (bytes >= TGT_ARENA_PIECE) {
+		int i = rig->taken_count;
+
+		INVARIANT(i < RIG_TAKERS);
+		if (tgt_arena_get(arena, &rig->takers[i], bytes, true, &rig->taken[i]) == TGT_ARENA_OK)
+			rig->taken_count++;
+		else
+			bytes /= 2;
+	}
+	INVARIANT(arena->free <= 1);
+}
+
+void rig_give_arena(struct rig *rig)
+{
+	for (; rig->taken_count > 0; rig->taken_count--) {
+		int i = rig->taken_count - 1;
+
+		tgt_arena_put(&rig->target->reactors[0].arena, &rig->takers[i], &rig->taken[i]);
+	}
+}
+
 uint64_t rig_closed(struct rig *rig, enum target_close reason)
 {
 	struct target_stats st;

@@ -33,6 +33,7 @@
 enum {
 	RIG_BLOCKS = 2048, /* of namespace 1: 512 bytes each; namespace 3: 4096 bytes each */
 	RIG_PEER_BUFFER = 8 << 20,
+	RIG_TAKERS = 128,
 };
 
 /* A memory store that holds or fails operations. */
@@ -62,6 +63,10 @@ struct rig {
 	struct log log;
 	char log_text[1 << 16]; /* what was logged, all of it */
 	size_t log_len;
+	/* Of rig_take_arena(). */
+	struct tgt_arena_user takers[RIG_TAKERS];
+	struct tgt_buf taken[RIG_TAKERS];
+	int taken_count;
 };
 
 /* A target that is not started yet; change rig->config, then rig_start(). */
@@ -72,6 +77,13 @@ void rig_end(struct rig *rig);
 void rig_run(struct rig *rig, uint64_t ns);
 uint64_t rig_closed(struct rig *rig, enum target_close reason);
 bool rig_logged(const struct rig *rig, const char *text);
+
+/*
+ * Memory for data runs out: takes all of it but one piece, in the name of as many hosts as that
+ * needs, until it is given back.
+ */
+void rig_take_arena(struct rig *rig);
+void rig_give_arena(struct rig *rig);
 
 void rig_store_release(struct rig_store *s);
 /* The first of those that are held; true if there was one. */
