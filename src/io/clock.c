@@ -10,7 +10,12 @@
 
 #define SPIN_SCORE_MAX 16
 #define SPIN_GAIN      4
-#define SPIN_PROBE     16
+/*
+ * Of waits, when the score is 0: one in so many spins, and one in twice as many after each that was in
+ * vain. Odd numbers, so that traffic with a rhythm does not always meet the same beat.
+ */
+#define SPIN_PROBE_FIRST 17
+#define SPIN_PROBE_LAST  271
 
 static uint64_t clock_ns(clockid_t id)
 {
@@ -51,21 +56,27 @@ uint64_t io_spin_until(struct io_spin *s, uint64_t now, uint64_t window_ns)
 {
 	if (window_ns == 0 || s->last_activity == 0 || now - s->last_activity >= window_ns)
 		return 0;
-	s->waiting = true;
-	if (s->score == 0 && ++s->waits < SPIN_PROBE)
+	if (s->score == 0 && ++s->waits < s->interval)
 		return 0;
 	s->waits = 0;
+	s->spun = true;
 	return s->last_activity + window_ns;
 }
 
 void io_spin_activity(struct io_spin *s, uint64_t now, uint64_t window_ns)
 {
-	if (s->waiting) {
-		s->waiting = false;
-		if (now - s->last_activity < window_ns)
-			s->score = MIN(s->score + SPIN_GAIN, (unsigned int)SPIN_SCORE_MAX);
-		else if (s->score > 0)
-			s->score--;
+	if (!s->spun) {
+		s->last_activity = now;
+		return;
 	}
+	if (now - s->last_activity < window_ns) {
+		s->score = MIN(s->score + SPIN_GAIN, (unsigned int)SPIN_SCORE_MAX);
+		s->interval = SPIN_PROBE_FIRST;
+	} else if (s->score > 0) {
+		s->score--;
+	} else {
+		s->interval = MIN(s->interval * 2 + 1, (unsigned int)SPIN_PROBE_LAST);
+	}
+	s->spun = false;
 	s->last_activity = now;
 }

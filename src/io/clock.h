@@ -17,11 +17,14 @@ uint64_t io_clock_wall(struct io_loop *loop); /* CLOCK_REALTIME, ns */
 void io_clock_random(struct io_loop *loop, void *buf, size_t n);
 
 /*
- * When to spin. A wait that ends within the window is what spinning is for; one that does not has
- * burnt the window for nothing. The score goes up by SPIN_GAIN for the one and down by one for the
- * other, so a loop spins while at least one wait in about SPIN_GAIN + 1 pays. When it has stopped,
- * waits that slept still count (they know how long they were), and every SPIN_PROBE-th wait spins
- * anyway, since a sleeper's wake-up can be longer than the window and would hide that it would pay.
+ * When to spin. A wait that spun and ended within the window is what spinning is for; one that spun
+ * and did not has burnt the window for nothing. The score goes up by SPIN_GAIN for the one and down
+ * by one for the other, so a loop spins while at least one wait in about SPIN_GAIN + 1 pays. Once it
+ * has stopped, a wait now and then spins to see whether it would pay again, ever more rarely.
+ *
+ * Only waits that spun are judged. How long a wait took that slept says nothing: its wake-up may be
+ * longer than the window though spinning would pay, and shorter though spinning would not, when it is
+ * our own spinning that keeps the peer off the processor it needs to answer.
  *
  * The window is measured from the last activity (something finished), not from the start of the
  * wait: timers and messages that come to nothing do not buy another window. So an idle loop never
@@ -31,7 +34,8 @@ struct io_spin {
 	uint64_t last_activity; /* ns; 0 never */
 	unsigned int score;     /* 0 to SPIN_SCORE_MAX */
 	unsigned int waits;     /* since the last wait that spun */
-	bool waiting;           /* a wait has begun and nothing has come yet */
+	unsigned int interval;  /* waits from one probe to the next */
+	bool spun;              /* the present wait */
 };
 
 /* Until when this wait may poll, ns of io_clock_now(); 0: sleep at once. @now: the clock. */

@@ -30,18 +30,18 @@ int main(void)
 	is_u64(io_spin_until(&s, 1001000, 0), 0, "no window: sleep");
 
 	n = waits(&s, 100, 10000);
-	ok(n >= 98, "short gaps: spins (%u of 100)", n);
+	ok(n >= 80, "short gaps: spins (%u of 100)", n);
 	is_u64(io_spin_until(&s, s.last_activity + 1000, WINDOW), s.last_activity + WINDOW,
 	       "to the end of the window, counted from the activity and not from now");
 	io_spin_activity(&s, s.last_activity + 1000, WINDOW);
 
 	n = waits(&s, 1000, 1000000);
-	ok(n < 100, "long gaps: gives up (%u of 1000)", n);
+	ok(n < 30, "long gaps: gives up (%u of 1000)", n);
 	n = waits(&s, 1000, 10000);
-	ok(n > 980, "and comes back, since sleeping waits are measured too (%u of 1000)", n);
+	ok(n > 700, "and comes back, since now and then it tries (%u of 1000)", n);
 
 	n = waits(&s, 1000, 1000000);
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 2000; i++) {
 		waits(&s, 1, 10000);
 		waits(&s, 3, 1000000);
 	}
@@ -56,5 +56,16 @@ int main(void)
 		n += waits(&s, 9, 1000000);
 	}
 	ok(n < 600, "one in ten does not (%u of 1000)", n);
+
+	/* Two processes share a processor: the answer comes as soon as we sleep, and not before. */
+	n = 0;
+	for (int i = 0; i < 1000; i++) {
+		bool spun = io_spin_until(&s, s.last_activity + 1000, WINDOW) != 0;
+
+		n += spun;
+		io_spin_activity(&s, s.last_activity + (spun ? 2 * WINDOW : 5000), WINDOW);
+	}
+	ok(n < 60,
+	   "spinning that delays what it waits for ends, though sleeping waits are short (%u)", n);
 	return tap_done();
 }
