@@ -11,7 +11,8 @@
 #   PENSTOCK      the program under test
 #   INTEROP_DIR   a folder for the guest image (kept from run to run) and for the
 #                 files of a run (removed when it passed)
-#   INTEROP_PORT  the first of 20 ports of 127.0.0.1 that are used (default 14400)
+#   INTEROP_PORT  the first of 10 ports of 127.0.0.1 that are used (default: the first
+#                 ten from 14400 on that nobody listens on)
 #   INTEROP_REQUIRED=1  a machine without QEMU or kernel image fails, not skips
 #   INTEROP_KEEP=1      keep the files of a run that passed, too
 #   VERBOSE=1     show what passed checks printed
@@ -20,10 +21,21 @@ set -u
 export LC_ALL=C
 interop=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 vm=$interop/vmkit/vm.sh
-# shellcheck disable=SC2034 # used by the scripts
-port=${INTEROP_PORT:-14400}
 work=
 declare -A server guests
+
+free_ports() {
+	local base p taken
+	taken=$(awk '{ sub(/.*:/, "", $2); print $2 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+	for ((base = 14400; base < 15400; base += 10)); do
+		for ((p = base; p < base + 10; p++)); do
+			grep -qix "$(printf %04X $p)" <<<"$taken" && continue 2
+		done
+		echo $base; return
+	done
+}
+# shellcheck disable=SC2034 # used by the scripts
+port=${INTEROP_PORT:-$(free_ports)}
 
 # ---- results -----------------------------------------------------------------
 tap_count=0 tap_failed=0

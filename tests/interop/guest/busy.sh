@@ -3,10 +3,11 @@
 #
 # Guest script: a host at work while its target comes and goes.
 #
-#   busy.sh start ADDR PORT NQN SECONDS   connect, and write for that long in the
-#                                         background; returns at once
-#   busy.sh live                          wait until the controller is live again
-#   busy.sh finish NQN                    wait for the writers; nothing may be lost
+#   busy.sh start ADDR PORT NQN SECONDS KATO   connect, and write for that long in the
+#                              background; returns at once
+#   busy.sh state live|connecting  wait until the controller is in that state
+#   busy.sh finish NQN         wait for the writers, disconnect
+#   busy.sh compare ADDR PORT NQN  nothing may be lost
 #
 # Two writers share the namespace: fio verifies what it wrote, and dd leaves a known
 # pattern that is compared over a new connection, with nothing cached.  No write may
@@ -28,10 +29,10 @@ pattern() {
 
 start() {
 	local dev
-	modprobe nvme-tcp && nvme connect -t tcp -a "$1" -s "$2" -n "$3" --keep-alive-tmo=5 \
+	modprobe nvme-tcp && nvme connect -t tcp -a "$1" -s "$2" -n "$3" --keep-alive-tmo="$5" \
 		--reconnect-delay=1 --ctrl-loss-tmo=60 && wait_for 10 nvme_dev "$3" 1 || return 1
 	dev=/dev/$(nvme_dev "$3" 1)
-	echo "$dev" >/tmp/busy.dev
+	rm -f /tmp/busy.*
 	nvme_ctrls "$3" >/tmp/busy.ctrl
 	dd if=/dev/urandom of=/tmp/pat bs=1M count=8 status=none
 	(
@@ -47,10 +48,10 @@ start() {
 	sleep 1
 }
 
-live() {
+state() {
 	local c
 	read -r c </tmp/busy.ctrl
-	wait_for 20 nvme_is "$c" live
+	wait_for 20 nvme_is "$c" "$1"
 }
 
 finish() {

@@ -276,10 +276,34 @@ netdev() {	# QEMU's user network with the forwarded ports
 	done
 }
 
+# The rate of this machine's time stamp counter, which QEMU hands to the guest as it
+# is.  The guest's kernel would measure it against an emulated timer and, when this
+# machine is busy, be wrong by factors: all its timeouts would then be, too.
+tsc_khz() {
+	[ "$(uname -m)" = x86_64 ] || return
+	python3 - 2>/dev/null <<-'PY'
+		import ctypes, mmap, time
+		page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+		page.write(bytes.fromhex("0f3148c1e2204809d0c3"))  # rdtsc; rax |= rdx << 32; ret
+		addr = ctypes.addressof(ctypes.c_char.from_buffer(page))
+		rdtsc = ctypes.CFUNCTYPE(ctypes.c_uint64)(addr)
+		def both():  # counter and clock, the closest pair of some
+		    pairs = [(time.monotonic_ns(), rdtsc(), time.monotonic_ns()) for _ in range(50)]
+		    a, t, b = min(pairs, key=lambda p: p[2] - p[0])
+		    return t, (a + b) // 2
+		t0, n0 = both()
+		time.sleep(0.05)
+		t1, n1 = both()
+		print((t1 - t0) * 1000000 // (n1 - n0))
+	PY
+}
+
 qemu_line() {	# -> the array q
+	local khz
 	# panic=-1 with -no-reboot: a panic ends QEMU at once
 	local words="console=ttyS0 panic=-1 oops=panic nokaslr mitigations=off no_timer_check"
 	words+=" tsc=reliable random.trust_cpu=on audit=0 cryptomgr.notests log_buf_len=1M"
+	khz=$(tsc_khz) && [ -n "$khz" ] && words+=" tsc_early_khz=$khz"
 	words+=" printk.devkmsg=on $append"
 	# ioeventfd=off: a guest's write is in the file when it returns
 	# shellcheck disable=SC2054,SC2207
