@@ -72,13 +72,16 @@ uint64_t tgt_assoc_deadline(const struct tgt_assoc *a)
 	return at;
 }
 
-/* Commands that waited for the fence too long: they may be tried again, and wait again. */
+/*
+ * Commands that waited for the fence too long: they may be tried again, and wait again. Command
+ * Interrupted would say it better, but only a host that has set ACRE may be given that (5.27.1.18).
+ */
 static void expire_fenced(struct tgt_assoc *a, uint64_t now)
 {
 	while (head_ends(&a->waiting_fence, a->target->limits.fence_ns) <= now) {
 		tgt_count(&a->reactor->stats.fence_expired, 1);
 		tgt_req_complete(list_first_entry(&a->waiting_fence, struct tgt_req, link),
-				 nvme_status(NVME_SC_INTERRUPTED));
+				 nvme_status(NVME_SC_NS_NOT_READY));
 	}
 }
 

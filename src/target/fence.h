@@ -16,8 +16,8 @@
  *   there was to read at that moment and what it had in the store then has ended. A live one passes
  *   in a few milliseconds.
  *
- * Waiting is bounded by limits.fence_ns; a command that waited so long fails with Command
- * Interrupted. It is never let through.
+ * Waiting is bounded by limits.fence_ns; a command that waited so long fails with Namespace
+ * Not Ready, to be tried again. It is never let through.
  *
  * "The same host" is tgt_host_same(). Counts and lists are guarded by the target's lock; the I/O path
  * reads one atomic.

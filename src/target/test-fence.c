@@ -211,7 +211,7 @@ static void bounded(void)
 	ok(silent(&new.io, 29 * RIG_S), "29 seconds: it waits");
 	new.io.patience = 5 * RIG_S;
 	cpl = peer_wait(&new.io, cid);
-	is_status(&cpl, INTERRUPTED, "30 seconds: Command Interrupted");
+	is_status(&cpl, NS_NOT_READY, "30 seconds: Namespace Not Ready");
 	ok(!peer_dnr(&cpl), "... which may be tried again");
 	target_stats(rig.target, &st);
 	ok(st.fence_expired == 1, "... and is counted");
