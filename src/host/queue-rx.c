@@ -246,11 +246,27 @@ void host_queue_receive(struct host_queue *q)
 	io_stream_recv(q->stream, &q->recv_op, q->recv_iov, n);
 }
 
+/* Into staging: no memory of requests is touched. */
+void host_queue_receive_junk(struct host_queue *q)
+{
+	q->recv_iov[0] = (struct iovec){ .iov_base = q->stage, .iov_len = q->stage_size };
+	io_stream_recv(q->stream, &q->recv_op, q->recv_iov, 1);
+}
+
 static void on_received(struct io_op *op)
 {
 	struct host_queue *q = container_of(op, struct host_queue, recv_op);
 
-	if (host_queue_op_done(q) || !receiving(q))
+	if (host_queue_op_done(q))
+		return;
+	if (q->state == HOST_QUEUE_TERM) {
+		if (op->result > 0)
+			host_queue_receive_junk(q);
+		else
+			host_queue_close_term(q);
+		return;
+	}
+	if (!receiving(q))
 		return;
 	if (op->result <= 0) {
 		int error = op->result == 0 ? ECONNRESET : (int)-op->result;

@@ -15,8 +15,8 @@
 #include "base/alloc.h"
 #include "base/util.h"
 
-/* For an H2CTermReq to get out; it is a courtesy, so this is short. */
-#define TERM_NS UINT64_C(1000000000)
+/* For an H2CTermReq to get out and be read; it is a courtesy, so this is short. */
+#define TERM_NS UINT64_C(500000000)
 
 const char *host_queue_state_name(enum host_queue_state s)
 {
@@ -256,10 +256,16 @@ void host_queue_term_step(struct host_queue *q)
 		tcp_build_term(&q->term, TCP_ROLE_HOST, tcp_rx_error(&q->rx));
 		tcp_tx_push(&q->tx, &q->term);
 	}
-	if (tcp_tx_empty(&q->tx))
-		close_stream(q, false);
-	else
+	if (!tcp_tx_empty(&q->tx)) {
 		host_queue_flush_later(q);
+	} else if (!q->recv_op.pending) {
+		/*
+		 * Closing with bytes unread would reset the connection, and that could overtake the
+		 * H2CTermReq: what still comes is read, until the controller closes in answer.
+		 */
+		io_stream_shutdown(q->stream);
+		host_queue_receive_junk(q);
+	}
 }
 
 void host_queue_close_term(struct host_queue *q)
@@ -268,7 +274,7 @@ void host_queue_close_term(struct host_queue *q)
 }
 
 /*
- * Nothing is received any more. Requests keep their memory until the queue is down, so a PDU that
+ * Nothing is parsed any more. Requests keep their memory until the queue is down, so a PDU that
  * has begun to go out can end; the rest is taken back, and then the H2CTermReq goes (3.5).
  */
 void host_queue_protocol_error(struct host_queue *q)

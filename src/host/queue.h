@@ -91,7 +91,7 @@ enum host_queue_state {
 	HOST_QUEUE_IC,      /* ICReq is out */
 	HOST_QUEUE_CONNECT, /* the Connect command is out */
 	HOST_QUEUE_UP,
-	HOST_QUEUE_TERM,    /* an H2CTermReq is going out, nothing is received any more */
+	HOST_QUEUE_TERM,    /* an H2CTermReq is going out, nothing is parsed any more */
 	HOST_QUEUE_CLOSING, /* the stream is closed, its operations are coming back */
 };
 
@@ -213,8 +213,9 @@ void host_queue_protocol_error(struct host_queue *q);
 void host_queue_flush_later(struct host_queue *q);
 /* Takes all events off the receiver. */
 void host_queue_drain(struct host_queue *q);
-/* Posts a receive; none is pending. */
+/* Posts a receive; none is pending. The second one is of bytes that nobody looks at. */
 void host_queue_receive(struct host_queue *q);
+void host_queue_receive_junk(struct host_queue *q);
 /* An operation came back: whether that is all there is to say, because the queue is closing. */
 bool host_queue_op_done(struct host_queue *q);
 /* HOST_QUEUE_TERM: the next thing to do, and giving up. */

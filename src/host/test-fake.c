@@ -447,6 +447,8 @@ static void on_received(struct io_op *op)
 	enum tcp_rx_event ev;
 
 	if (c->closing || op->result <= 0) {
+		if (c->f->keeps_open && op->result == 0 && !c->closing)
+			return; /* the host has to give up by itself */
 		fake_close(c, false);
 		maybe_gone(c);
 		return;
@@ -493,8 +495,12 @@ static void on_accepted(struct io_op *op)
 	struct fake *f = container_of(op, struct fake, accept_op);
 	struct fake_conn *c;
 
-	if (op->result < 0)
+	if (op->result < 0) {
+		/* Cancelled by fake_stop(); fake_start() may have been called meanwhile. */
+		if (f->listener)
+			io_accept(f->listener, &f->accept_op);
 		return;
+	}
 	c = calloc(1, sizeof(*c));
 	INVARIANT(c);
 	c->f = f;
@@ -518,7 +524,8 @@ void fake_start(struct fake *f)
 	struct io_listen_options lo = { 0 };
 
 	INVARIANT(io_listen(f->loop, &f->addr, &lo, &f->listener, NULL) == 0);
-	io_accept(f->listener, &f->accept_op);
+	if (!f->accept_op.pending)
+		io_accept(f->listener, &f->accept_op);
 }
 
 void fake_stop(struct fake *f)

@@ -76,6 +76,7 @@ struct fake {
 
 	/* Knobs. */
 	bool silent;            /* accepts and says nothing */
+	bool keeps_open;        /* does not close when the host has */
 	uint8_t dgst;           /* digests that it agrees to, of those asked for */
 	uint8_t dgst_forced;    /* and those that it enables unasked */
 	uint8_t cpda;

@@ -368,6 +368,34 @@ static void broken_controllers(void)
 	}
 }
 
+static void k_keeps_open(struct fake *f, struct host_config *c)
+{
+	f->hook = on_cmd;
+	f->keeps_open = true;
+}
+
+/* Much that is unread, and a controller that does not end the connection in answer. */
+static void junk_behind(struct fake_conn *c, const struct nvme_cmd *cmd)
+{
+	type_reserved(c, cmd);
+	for (int i = 0; i < 20; i++)
+		fake_c2h(c, 0, 0, junk, 60000, true, false);
+}
+
+static void term_with_junk_behind(void)
+{
+	struct world w;
+
+	open_live(&w, k_keeps_open);
+	set_plan(NVME_NVM_READ, 1, junk_behind);
+	world_submit(&w, 0, HOST_IO_READ, 0, 8);
+	is_i64(world_done(&w, 0), 0, "a megabyte behind a fatal PDU: the read is done in the end");
+	ok(w.f.terms == 1 && w.f.term_fes == TCP_FES_HDR_FIELD,
+	   "and the H2CTermReq has arrived, though the controller does not close");
+	w.f.keeps_open = false;
+	finish(&w);
+}
+
 static void k_sqflow(struct fake *f, struct host_config *c)
 {
 	c->sqflow = true;
@@ -756,6 +784,7 @@ int main(void)
 	other_kinds();
 	too_large();
 	broken_controllers();
+	term_with_junk_behind();
 	success_with_sqflow();
 	command_errors();
 	retry_delay();

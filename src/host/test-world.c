@@ -84,9 +84,14 @@ static void on_done(struct host_io *io)
 	i->dones++;
 }
 
+/* What the memory of a read holds at first, and no pattern does: bytes that did not arrive. */
+#define HOLE 0xee
+
 static uint8_t pattern(uint64_t at, unsigned int salt)
 {
-	return (uint8_t)(at * 31 + at / 512 * 7 + salt * 101);
+	uint8_t b = (uint8_t)(at * 31 + at / 512 * 7 + salt * 101);
+
+	return b == HOLE ? 0 : b;
 }
 
 void world_submit(struct world *w, unsigned int i, enum host_io_kind kind, uint64_t slba,
@@ -101,7 +106,7 @@ void world_submit(struct world *w, unsigned int i, enum host_io_kind kind, uint6
 	free(o->buf);
 	o->buf = malloc(bytes);
 	for (uint32_t at = 0; at < bytes; at++)
-		o->buf[at] = kind == HOST_IO_READ ? 0xee : pattern(slba * FAKE_BLOCK + at, i);
+		o->buf[at] = kind == HOST_IO_READ ? HOLE : pattern(slba * FAKE_BLOCK + at, i);
 	o->iov[0] = (struct iovec){ o->buf, bytes / 4 };
 	o->iov[1] = (struct iovec){ o->buf + bytes / 4, bytes / 4 + 4 };
 	o->iov[2] = (struct iovec){ o->buf + bytes / 2 + 4, bytes - bytes / 2 - 4 };
