@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may see and use what. The answers depend on nothing but the configuration, so a subsystem that
- * the discovery log shows is one that Connect admits, and the other way round.
+ * Who may see and use what. The answers depend on nothing but the configuration, so a subsystem
+ * that the discovery log shows is one that Connect admits, and the other way round.
  */
 #ifndef PENSTOCK_TARGET_ACCESS_H
 #define PENSTOCK_TARGET_ACCESS_H

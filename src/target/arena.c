@@ -222,8 +222,8 @@ static void discharge(struct tgt_arena_user *user, bool control, uint32_t pieces
 	user->host->held[control] -= pieces;
 }
 
-enum tgt_arena_result tgt_arena_get(struct tgt_arena *a, struct tgt_arena_user *user, uint32_t bytes,
-				    bool control, struct tgt_buf *buf)
+enum tgt_arena_result tgt_arena_get(struct tgt_arena *a, struct tgt_arena_user *user,
+				    uint32_t bytes, bool control, struct tgt_buf *buf)
 {
 	uint32_t want = DIV_ROUND_UP(bytes, (uint32_t)TGT_ARENA_PIECE);
 	uint32_t free = a->free;

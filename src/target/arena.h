@@ -8,13 +8,14 @@
  * 64-bit masks; the price is that the smallest transfer costs a whole piece.
  *
  * The arena has a ceiling and never grows. Who finds it empty waits, in order. What is held is
- * charged to a connection and to its host, and memory that waits for a host may stay out for as long
- * as the host likes, up to its time limit. So nobody may take the last of it:
+ * charged to a connection and to its host, and memory that waits for a host may stay out for as
+ * long as the host likes, up to its time limit. So nobody may take the last of it:
  *
- * - A connection holds at most as much as it leaves free, a host three times that. One host, however
- *   many connections it makes, leaves a quarter of the arena to others, and two leave a sixteenth.
- * - Control commands (admin and Fabrics) are on an account of their own, by the same rule, and a part
- *   of the memory is kept back for them: a host's I/O does not keep it from being managed.
+ * - A connection holds at most as much as it leaves free, a host three times that. One host,
+ *   however many connections it makes, leaves a quarter of the arena to others, and two leave a
+ *   sixteenth.
+ * - Control commands (admin and Fabrics) are on an account of their own, by the same rule, and a
+ *   part of the memory is kept back for them: a host's I/O does not keep it from being managed.
  *
  * Memory is touched only when it is first handed out; what was given back last is handed out next.
  * Thread: the reactor's.
@@ -65,7 +66,7 @@ void tgt_buf_trim(struct tgt_buf *b, size_t bytes);
 /* What one connection, or all connections of a host, hold. */
 struct tgt_arena_user {
 	struct tgt_arena_user *host; /* is charged as well; NULL: nobody, or this is a host */
-	uint32_t held[2]; /* pieces: of I/O commands, of control commands */
+	uint32_t held[2];            /* pieces: of I/O commands, of control commands */
 };
 
 /* @user is @host's from now on (NULL: nobody's), with all it holds. */
@@ -98,8 +99,8 @@ struct tgt_arena {
 	struct list whole;   /* slabs that are free as a whole */
 	struct list partial; /* slabs that have free pieces and used ones */
 	uint32_t whole_count;
-	uint32_t free;    /* pieces */
-	uint32_t reserve; /* pieces that only control commands may take */
+	uint32_t free;          /* pieces */
+	uint32_t reserve;       /* pieces that only control commands may take */
 	struct list waiters[2]; /* of control commands; of all others */
 	struct io_defer kick;
 	uint64_t waits; /* how often somebody had to wait */
@@ -124,8 +125,8 @@ static inline uint64_t tgt_arena_used(const struct tgt_arena *a)
  * Fills @buf with memory of @bytes (1 .. TGT_BUF_MAX) in all. @control: on the account of control
  * commands, which may take the reserve. Nothing changes unless OK.
  */
-enum tgt_arena_result tgt_arena_get(struct tgt_arena *a, struct tgt_arena_user *user, uint32_t bytes,
-				    bool control, struct tgt_buf *buf);
+enum tgt_arena_result tgt_arena_get(struct tgt_arena *a, struct tgt_arena_user *user,
+				    uint32_t bytes, bool control, struct tgt_buf *buf);
 /* Gives back what tgt_arena_get() gave; @buf is empty afterwards. */
 void tgt_arena_put(struct tgt_arena *a, struct tgt_arena_user *user, struct tgt_buf *buf);
 

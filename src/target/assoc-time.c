@@ -13,9 +13,9 @@
 #include "nvme/status.h"
 #include "target/assoc.h"
 #include "target/conn.h"
+#include "target/connect.h"
 #include "target/core.h"
 #include "target/ctrl.h"
-#include "target/connect.h"
 
 /* When something that began at @since (0: not running) takes too long; @limit 0: never. */
 static uint64_t ends(uint64_t since, uint64_t limit)
@@ -25,8 +25,8 @@ static uint64_t ends(uint64_t since, uint64_t limit)
 
 static uint64_t head_ends(const struct list *l, uint64_t limit)
 {
-	return list_empty(l) ? UINT64_MAX :
-			       ends(list_first_entry(l, struct tgt_req, link)->since, limit);
+	return list_empty(l) ? UINT64_MAX
+			     : ends(list_first_entry(l, struct tgt_req, link)->since, limit);
 }
 
 static uint64_t stage_ends(const struct tgt_assoc *a)
@@ -39,9 +39,11 @@ static uint64_t stage_ends(const struct tgt_assoc *a)
 	case TGT_ASSOC_CONNECT:
 		return ends(a->stage_since, lim->connect_ns);
 	case TGT_ASSOC_LIVE:
-		/* An I/O queue may idle from the start; an admin queue has a controller to enable. */
-		return a->qid == 0 && !a->got_command ? ends(a->stage_since, lim->first_command_ns) :
-							UINT64_MAX;
+		/*
+		 * An I/O queue may idle from the start; an admin queue has a controller to enable.
+		 */
+		return a->qid == 0 && !a->got_command ? ends(a->stage_since, lim->first_command_ns)
+						      : UINT64_MAX;
 	case TGT_ASSOC_DEAD:
 		return a->linger ? ends(a->linger_since, lim->linger_ns) : UINT64_MAX;
 	default:
@@ -51,9 +53,9 @@ static uint64_t stage_ends(const struct tgt_assoc *a)
 
 static enum target_close stage_reason(const struct tgt_assoc *a)
 {
-	return a->state == TGT_ASSOC_ICREQ ?	 TARGET_CLOSE_ICREQ_TIMEOUT :
-	       a->state == TGT_ASSOC_CONNECT ? TARGET_CLOSE_CONNECT_TIMEOUT :
-					       TARGET_CLOSE_FIRST_COMMAND_TIMEOUT;
+	return a->state == TGT_ASSOC_ICREQ     ? TARGET_CLOSE_ICREQ_TIMEOUT
+	       : a->state == TGT_ASSOC_CONNECT ? TARGET_CLOSE_CONNECT_TIMEOUT
+					       : TARGET_CLOSE_FIRST_COMMAND_TIMEOUT;
 }
 
 uint64_t tgt_assoc_deadline(const struct tgt_assoc *a)
@@ -107,7 +109,7 @@ uint64_t tgt_assoc_check_time(struct tgt_assoc *a, uint64_t now)
 	return tgt_assoc_deadline(a);
 }
 
-/* ---- the log ----------------------------------------------------------------------------------- */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 /* Ends that need nobody's attention. */
 static bool ordinary(enum target_close reason)
@@ -125,13 +127,13 @@ void tgt_assoc_log_end(struct tgt_assoc *a, enum target_close reason)
 	/* I/O queues come and go with their controller: its line is enough. */
 	if (ordinary(reason) && a->state == TGT_ASSOC_LIVE && a->qid > 0)
 		level = LOG_LEVEL_DEBUG;
-	if (!log_enabled(a->target->log, level) ||
-	    !target_log_pass(a->target, io_now(a->reactor->loop), &held))
+	if (!target_log_pass(a->target, level, io_now(a->reactor->loop), &held))
 		return;
 	log_event(a->target->log, level, "disconnect", LOG_STR("reason", target_close_name(reason)),
 		  LOG_STR("peer", tgt_conn_of(a)->peer),
 		  LOG_STR("state", tgt_assoc_state_name(a->state)),
-		  LOG_STR("host", c ? c->host.nqn : NULL), LOG_STR("subsystem", c ? c->subsys->nqn : NULL),
+		  LOG_STR("host", c ? c->host.nqn : NULL),
+		  LOG_STR("subsystem", c ? c->subsys->nqn : NULL),
 		  LOG_U64("cntlid", c ? c->cntlid : 0), LOG_U64("qid", a->qid),
 		  LOG_U64("in_store", list_count(&a->in_store)), LOG_U64("held_back", held));
 }
@@ -140,8 +142,7 @@ void tgt_assoc_log_error(struct tgt_assoc *a, const struct tcp_error *e)
 {
 	uint64_t held;
 
-	if (!log_enabled(a->target->log, LOG_LEVEL_WARN) ||
-	    !target_log_pass(a->target, io_now(a->reactor->loop), &held))
+	if (!target_log_pass(a->target, LOG_LEVEL_WARN, io_now(a->reactor->loop), &held))
 		return;
 	log_event(a->target->log, LOG_LEVEL_WARN, "bad_pdu", LOG_STR("what", e->reason),
 		  LOG_STR("fes", tcp_fes_name(e->fes)), LOG_HEX("fei", e->fei),

@@ -26,8 +26,8 @@
 #include "target/xfer.h"
 
 static const char *const state_names[TGT_ASSOC_STATES] = {
-	[TGT_ASSOC_ICREQ] = "icreq",       [TGT_ASSOC_CONNECT] = "connect",
-	[TGT_ASSOC_LIVE] = "live",         [TGT_ASSOC_DELETING] = "deleting",
+	[TGT_ASSOC_ICREQ] = "icreq", [TGT_ASSOC_CONNECT] = "connect",
+	[TGT_ASSOC_LIVE] = "live",   [TGT_ASSOC_DELETING] = "deleting",
 	[TGT_ASSOC_DEAD] = "dead",
 };
 
@@ -203,7 +203,7 @@ void tgt_assoc_ready(struct tgt_req *req)
 	req->exec(req);
 }
 
-/* ---- what the host says ------------------------------------------------------------------------ */
+/* ---- what the host says ---------------------------------------------------------------------- */
 
 static void on_icreq(struct tgt_assoc *a)
 {
@@ -399,7 +399,7 @@ void tgt_assoc_sent(struct tgt_assoc *a, size_t n)
 	tcp_tx_sent(&a->tx, n);
 }
 
-/* ---- the end ----------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void tgt_assoc_kill(struct tgt_assoc *a, enum target_close reason, bool linger)
 {
@@ -469,7 +469,8 @@ void tgt_assoc_release(struct tgt_assoc *a)
 	INVARIANT(a->state == TGT_ASSOC_DEAD);
 	tcp_tx_drop(&a->tx);
 	/* The one whose capsule was arriving is in no list. */
-	if (a->landing && (a->landing->state == TGT_REQ_CAPSULE || a->landing->state == TGT_REQ_BUFFER))
+	if (a->landing &&
+	    (a->landing->state == TGT_REQ_CAPSULE || a->landing->state == TGT_REQ_BUFFER))
 		tgt_req_release(a->landing);
 	a->landing = NULL;
 	a->capsule_waits = false;

@@ -48,7 +48,9 @@ enum {
 	TGT_CONTROL_CAPSULE_DATA = 8192,
 	/* PDUs taken from one connection before the others have their turn. */
 	TGT_ASSOC_BUDGET = 128,
-	/* R2T tags: an index in the pool below, a generation above, so that a stale tag is noticed. */
+	/*
+	 * R2T tags: an index in the pool below, a generation above, so that a stale tag is noticed.
+	 */
 	TGT_TTAG_INDEX_BITS = 10,
 	TGT_QUEUE_DEPTH_MAX = 1 << TGT_TTAG_INDEX_BITS,
 };
@@ -66,8 +68,8 @@ struct tgt_assoc {
 	uint8_t *stage;
 	struct tcp_tx_pdu ic_pdu;   /* ICResp */
 	struct tcp_tx_pdu term_pdu; /* C2HTermReq */
-	bool more_input; /* the budget ran out with events left */
-	bool linger;     /* dead, but what is queued shall still reach the host */
+	bool more_input;            /* the budget ran out with events left */
+	bool linger;                /* dead, but what is queued shall still reach the host */
 
 	/* The queue, from Connect on. */
 	struct tgt_ctrl *ctrl;
@@ -96,15 +98,15 @@ struct tgt_assoc {
 	struct list parked;         /* PARKED */
 	struct list events;         /* PARKED too: Asynchronous Event Requests */
 	uint32_t event_count;
-	uint32_t sending;   /* requests in SENDING */
-	uint32_t in_flight; /* requests that are not FREE */
-	uint32_t mutating;  /* of those in the store, the ones that change it */
-	uint64_t store_seq; /* of the last submission */
-	uint32_t away;      /* Abort commands that are on another core */
-	struct tgt_req *deleting; /* the Disconnect that waits for the others */
+	uint32_t sending;           /* requests in SENDING */
+	uint32_t in_flight;         /* requests that are not FREE */
+	uint32_t mutating;          /* of those in the store, the ones that change it */
+	uint64_t store_seq;         /* of the last submission */
+	uint32_t away;              /* Abort commands that are on another core */
+	struct tgt_req *deleting;   /* the Disconnect that waits for the others */
 	struct tgt_req *connecting; /* the Connect that waits for its queue ID to become free, */
 	uint64_t connect_again;     /* and when it tries again */
-	bool wants_req; /* a capsule was received and no request is free for it yet */
+	bool wants_req;             /* a capsule was received and no request is free for it yet */
 
 	/* Payload in progress. */
 	struct tgt_req *landing; /* whose payload the present PDU is; NULL: discarded */

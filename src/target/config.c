@@ -47,10 +47,9 @@ void target_config_init(struct target_config *c)
 	};
 }
 
-#define LIMIT(field, low, high)                                                                    \
-	{                                                                                          \
-		#field, offsetof(struct target_limits, field), low, high                           \
-	}
+/* clang-format off */
+#define LIMIT(field, low, high) { #field, offsetof(struct target_limits, field), low, high }
+/* clang-format on */
 
 static const struct {
 	const char *name;
@@ -76,16 +75,18 @@ static int check_limits(const struct target_limits *l, struct err *err)
 		uint32_t v = *(const uint32_t *)(const void *)((const char *)l + bounds[i].offset);
 
 		if (v < bounds[i].min || v > bounds[i].max)
-			return err_set(err, EINVAL, "%s is %u; %u to %u are possible", bounds[i].name, v,
-				       bounds[i].min, bounds[i].max);
+			return err_set(err, EINVAL, "%s is %u; %u to %u are possible",
+				       bounds[i].name, v, bounds[i].min, bounds[i].max);
 	}
 	if (!is_power_of_two(l->mdts))
 		return err_set(err, EINVAL, "mdts is %u, which is no power of two", l->mdts);
 	/* The standard counts these in dwords and in 16 bytes. */
 	if (l->maxh2cdata % 4 != 0)
-		return err_set(err, EINVAL, "maxh2cdata is %u, which is no multiple of 4", l->maxh2cdata);
+		return err_set(err, EINVAL, "maxh2cdata is %u, which is no multiple of 4",
+			       l->maxh2cdata);
 	if (l->in_capsule % 16 != 0)
-		return err_set(err, EINVAL, "in_capsule is %u, which is no multiple of 16", l->in_capsule);
+		return err_set(err, EINVAL, "in_capsule is %u, which is no multiple of 16",
+			       l->in_capsule);
 	return 0;
 }
 
@@ -98,13 +99,16 @@ int tgt_config_check(const struct target_config *c, size_t reactors, struct err 
 	if (r < 0)
 		return r;
 	if (reactors == 0 || reactors > REACTORS_MAX)
-		return err_set(err, EINVAL, "%zu reactors; 1 to %d are possible", reactors, REACTORS_MAX);
+		return err_set(err, EINVAL, "%zu reactors; 1 to %d are possible", reactors,
+			       REACTORS_MAX);
 	if (c->listener_count > UINT16_MAX - 1)
 		return err_set(err, EINVAL, "%zu listeners are too many", c->listener_count);
 	/* The largest command must find room in an empty arena, and leave more than it takes. */
 	least = MAX((uint64_t)TGT_ARENA_MIN, 4 * (uint64_t)l->mdts) * reactors;
 	if (l->arena < least)
-		return err_set(err, EINVAL, "arena is %llu bytes; with this mdts and %zu reactors %llu are "
-			       "needed", (unsigned long long)l->arena, reactors, (unsigned long long)least);
+		return err_set(err, EINVAL,
+			       "arena is %llu bytes; with this mdts and %zu reactors %llu are "
+			       "needed",
+			       (unsigned long long)l->arena, reactors, (unsigned long long)least);
 	return 0;
 }

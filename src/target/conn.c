@@ -28,7 +28,7 @@ void tgt_conn_kick(struct tgt_conn *c)
 	io_defer(c->assoc.reactor->loop, &c->flush);
 }
 
-/* ---- the end ----------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void begin_end(struct tgt_conn *c)
 {
@@ -72,7 +72,9 @@ static void step_end(struct tgt_conn *c)
 	struct tgt_assoc *a = &c->assoc;
 
 	if (a->linger && c->stream) {
-		/* What is queued goes out; then we say that no more comes, and wait for the host. */
+		/*
+		 * What is queued goes out; then we say that no more comes, and wait for the host.
+		 */
 		if (!tcp_tx_empty(&a->tx) || c->send_op.pending)
 			return;
 		if (!c->shut)
@@ -95,7 +97,7 @@ static void step_end(struct tgt_conn *c)
 	free_conn(c);
 }
 
-/* ---- receiving and sending ---------------------------------------------------------------------- */
+/* ---- receiving and sending ------------------------------------------------------------------- */
 
 static void on_received(struct io_op *op)
 {
@@ -106,7 +108,8 @@ static void on_received(struct io_op *op)
 	if (op->result > 0) {
 		tgt_assoc_received(a, (size_t)op->result);
 	} else {
-		tgt_assoc_kill(a, op->result == 0 ? TARGET_CLOSE_HOST_CLOSED : TARGET_CLOSE_HOST_RESET,
+		tgt_assoc_kill(a,
+			       op->result == 0 ? TARGET_CLOSE_HOST_CLOSED : TARGET_CLOSE_HOST_RESET,
 			       false);
 		a->linger = false; /* nobody is there to read what we would still say */
 	}
@@ -149,8 +152,9 @@ static void start_recv(struct tgt_conn *c)
 		return;
 	if (a->state == TGT_ASSOC_DEAD) {
 		/*
-		 * Lingering: what the host still sends is thrown away, until it closes. Were it left in
-		 * the socket, closing would reset the stream and the host could lose our last words.
+		 * Lingering: what the host still sends is thrown away, until it closes. Were it
+		 * left in the socket, closing would reset the stream and the host could lose our
+		 * last words.
 		 */
 		c->recv_iov[0] = (struct iovec){ .iov_base = a->stage, .iov_len = TGT_STAGE_BYTES };
 		n = a->linger ? 1 : 0;
@@ -163,7 +167,7 @@ static void start_recv(struct tgt_conn *c)
 		io_stream_recv(c->stream, &c->recv_op, c->recv_iov, n);
 }
 
-/* ---- a turn ------------------------------------------------------------------------------------- */
+/* ---- a turn ---------------------------------------------------------------------------------- */
 
 static void arm_timer(struct tgt_conn *c)
 {
@@ -219,7 +223,7 @@ static void flush(struct io_defer *d)
 		step_end(c);
 }
 
-/* ---- what other cores want ----------------------------------------------------------------------- */
+/* ---- what other cores want ------------------------------------------------------------------- */
 
 void tgt_conn_notify(struct tgt_conn *c, unsigned int notices)
 {
@@ -259,11 +263,13 @@ void tgt_conn_drain(struct tgt_conn *c, bool now)
 	tgt_conn_kick(c);
 }
 
-/* ---- birth --------------------------------------------------------------------------------------- */
+/* ---- birth ----------------------------------------------------------------------------------- */
 
 int tgt_conn_new(struct tgt_reactor *r, struct io_sock *sock, const struct tgt_listener *l)
 {
-	/* A peer that vanished is noticed while data is on its way to it, not only by keep alive. */
+	/*
+	 * A peer that vanished is noticed while data is on its way to it, not only by keep alive.
+	 */
 	struct io_stream_options opts = { .user_timeout_ns = r->target->limits.send_ns };
 	struct tgt_conn *c = mem_zalloc(sizeof(*c));
 	int err = c ? tgt_assoc_init(&c->assoc, r, l) : -ENOMEM;

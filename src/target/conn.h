@@ -5,8 +5,8 @@
  *
  * In a turn of the loop a connection takes what was received, at most a budget of it, and all
  * answers of the turn go out in one send at its end. The order of an end is: association dead,
- * stream closed, operations of the stream ended, requests released, store drained, messages of other
- * cores in, freed; each step waits for the one before.
+ * stream closed, operations of the stream ended, requests released, store drained, messages of
+ * other cores in, freed; each step waits for the one before.
  */
 #ifndef PENSTOCK_TARGET_CONN_H
 #define PENSTOCK_TARGET_CONN_H
@@ -45,9 +45,9 @@ struct tgt_conn {
 	struct io_defer flush;
 	struct iovec recv_iov[TGT_CONN_RECV_IOV];
 	struct iovec send_iov[TGT_CONN_SEND_IOV];
-	bool closing;  /* the association is dead and the end is under way */
-	bool shut;     /* end of stream was said to the host */
-	bool released; /* requests are released */
+	bool closing;      /* the association is dead and the end is under way */
+	bool shut;         /* end of stream was said to the host */
+	bool released;     /* requests are released */
 	uint64_t receives; /* completed: for barriers */
 	atomic_uint notices;
 	struct io_msg notice_msg;

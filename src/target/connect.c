@@ -60,7 +60,7 @@ static struct verdict invalid(uint32_t where)
 				 .result = where };
 }
 
-/* ---- looking at it -------------------------------------------------------------------------- */
+/* ---- looking at it --------------------------------------------------------------------------- */
 
 static struct verdict check_sqe(const struct target_limits *lim, const struct nvme_connect_cmd *cmd,
 				struct wish *w)
@@ -82,7 +82,8 @@ static struct verdict check_sqe(const struct target_limits *lim, const struct nv
 	return granted(0);
 }
 
-static struct verdict check_data(struct tgt_assoc *a, const struct nvme_connect_data *d, struct wish *w)
+static struct verdict check_data(struct tgt_assoc *a, const struct nvme_connect_data *d,
+				 struct wish *w)
 {
 	char subnqn[NVME_NQN_SIZE];
 
@@ -104,7 +105,7 @@ static struct verdict check_data(struct tgt_assoc *a, const struct nvme_connect_
 	return granted(0);
 }
 
-/* ---- doing it ------------------------------------------------------------------------------ */
+/* ---- doing it -------------------------------------------------------------------------------- */
 
 static struct verdict connect_admin(struct tgt_assoc *a, const struct wish *w)
 {
@@ -170,29 +171,27 @@ static struct verdict try(struct tgt_assoc *a, const struct tgt_req *req, struct
 	return w->qid == 0 ? connect_admin(a, w) : connect_io(a, w);
 }
 
-/* ---- and saying so --------------------------------------------------------------------------------------------------- */
+/* ---- and saying so --------------------------------------------------------------------------- */
 
 static void log_granted(struct tgt_assoc *a, const struct wish *w)
 {
 	enum log_level level = w->qid == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
 	uint64_t held;
 
-	if (!log_enabled(a->target->log, level) ||
-	    !target_log_pass(a->target, io_now(a->reactor->loop), &held))
+	if (!target_log_pass(a->target, level, io_now(a->reactor->loop), &held))
 		return;
 	log_event(a->target->log, level, "connect", LOG_STR("host", w->host.nqn),
 		  LOG_STR("subsystem", w->subsys->nqn), LOG_U64("cntlid", a->ctrl->cntlid),
-		  LOG_U64("qid", w->qid), LOG_U64("entries", w->entries), LOG_U64("kato_ms", w->kato_ms),
-		  LOG_STR("peer", tgt_conn_of(a)->peer), LOG_U64("reactor", a->reactor->index),
-		  LOG_U64("held_back", held));
+		  LOG_U64("qid", w->qid), LOG_U64("entries", w->entries),
+		  LOG_U64("kato_ms", w->kato_ms), LOG_STR("peer", tgt_conn_of(a)->peer),
+		  LOG_U64("reactor", a->reactor->index), LOG_U64("held_back", held));
 }
 
 static void log_refused(struct tgt_assoc *a, const struct wish *w, const struct verdict *v)
 {
 	uint64_t held;
 
-	if (!log_enabled(a->target->log, LOG_LEVEL_WARN) ||
-	    !target_log_pass(a->target, io_now(a->reactor->loop), &held))
+	if (!target_log_pass(a->target, LOG_LEVEL_WARN, io_now(a->reactor->loop), &held))
 		return;
 	/* Names are printed only when they were found to be terminated and printable. */
 	log_event(a->target->log, LOG_LEVEL_WARN, "connect_refused",

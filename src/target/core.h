@@ -29,7 +29,7 @@ struct tgt_reactor {
 	struct tgt_core_subsys *subsystems; /* as target->subsystems */
 	struct list conns;                  /* struct tgt_conn */
 	struct list tenants;                /* struct tgt_tenant */
-	atomic_uint load; /* connections, also those on their way here: for the one that hands out */
+	atomic_uint load;                   /* connections, also those on their way here */
 	bool draining;
 	bool drain_now;
 	struct io_timer drain_timer;
@@ -68,18 +68,18 @@ struct target {
 	size_t listener_count;
 
 	/*
-	 * Guards controllers, their queues, the fence and what passes between connections. Taken on the
-	 * control path only, never held over anything that waits.
+	 * Guards controllers, their queues, the fence and what passes between connections. Taken on
+	 * the control path only, never held over anything that waits.
 	 */
 	pthread_mutex_t lock;
 	uint64_t genctr; /* of the discovery log */
 
-	atomic_int phase;       /* enum target_phase */
+	atomic_int phase; /* enum target_phase */
 	atomic_bool drain_now;
 	/* Connections, listeners and messages that must end before the target is drained. */
 	atomic_uint live;
-	atomic_uint connections; /* open or on their way: for limits.connections */
-	struct log_limit log_limit; /* of lines about peers; guarded by log_lock */
+	atomic_uint connections;        /* open or on their way: for limits.connections */
+	struct log_limit log_limits[2]; /* of lines about peers: warnings, others; by log_lock */
 	pthread_mutex_t log_lock;
 };
 
@@ -109,9 +109,9 @@ static inline bool target_draining(const struct target *t)
 }
 
 /*
- * Whether a line about something that a peer can cause at will may be written now; @ret_held is how
- * many were not since the last one.
+ * Whether a line of @level about something that a peer can cause at will is to be written now;
+ * @ret_held is how many such lines were not since the last one.
  */
-bool target_log_pass(struct target *t, uint64_t now_ns, uint64_t *ret_held);
+bool target_log_pass(struct target *t, enum log_level level, uint64_t now_ns, uint64_t *ret_held);
 
 #endif

@@ -27,7 +27,7 @@ bool tgt_host_same(const struct tgt_host_id *a, const struct tgt_host_id *b)
 	return strcmp(a->nqn, b->nqn) == 0;
 }
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------------------------------ */
 
 static uint32_t count_of_host(struct tgt_subsys *s, const struct tgt_host_id *host)
 {
@@ -137,7 +137,7 @@ struct tgt_ctrl *tgt_ctrl_find(struct tgt_subsys *s, uint16_t cntlid)
 	return NULL;
 }
 
-/* ---- references ---------------------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 void tgt_ctrl_get(struct tgt_ctrl *c, bool io)
 {
@@ -155,7 +155,7 @@ void tgt_ctrl_put(struct tgt_ctrl *c, bool io)
 	free_ctrl(c);
 }
 
-/* ---- queues -------------------------------------------------------------------------------------------------------- */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 void tgt_ctrl_attach(struct tgt_ctrl *c, struct tgt_conn *conn, uint16_t qid)
 {
@@ -228,7 +228,7 @@ void tgt_ctrl_io_stats(struct tgt_ctrl *c, struct target_io_stats *ret_stats)
 			tgt_io_counters_add(ret_stats, &c->queues[qid]->assoc.io);
 }
 
-/* ---- the error log --------------------------------------------------------------------------------------------------- */
+/* ---- the error log --------------------------------------------------------------------------- */
 
 void tgt_ctrl_log_error(struct tgt_ctrl *c, const struct tgt_req *req, uint16_t qid)
 {
@@ -239,7 +239,8 @@ void tgt_ctrl_log_error(struct tgt_ctrl *c, const struct tgt_req *req, uint16_t 
 		.status = cpu_to_le16(nvme_status_encode(req->status)),
 		.location = cpu_to_le16(UINT16_MAX),
 		.lba = cpu_to_le64(io ? nvme_cmd_slba(&req->cmd) : 0),
-		.nsid = cpu_to_le32(req->cmd.opc == NVME_OPC_FABRICS ? 0 : nvme_cmd_nsid(&req->cmd)),
+		.nsid = cpu_to_le32(req->cmd.opc == NVME_OPC_FABRICS ? 0
+								     : nvme_cmd_nsid(&req->cmd)),
 		.trtype = NVME_TRTYPE_TCP,
 	};
 

@@ -28,7 +28,7 @@ struct tgt_conn;
 struct tgt_req;
 
 enum {
-	TGT_KAS_MS = 100, /* granularity of KATO that Identify reports (KAS, units of 100 ms) */
+	TGT_KAS_MS = 100,    /* granularity of KATO that Identify reports (KAS, units of 100 ms) */
 	TGT_ABORT_LIMIT = 4, /* ACL + 1 */
 	TGT_ERROR_LOG = 16,  /* ELPE + 1 */
 	TGT_READY_TIMEOUT_MS = 15000, /* CAP.TO: how long a reset may wait for the store */
@@ -45,7 +45,7 @@ bool tgt_host_same(const struct tgt_host_id *a, const struct tgt_host_id *b);
 /* A normal shutdown in progress: every namespace is flushed, one after the other. */
 struct tgt_shutdown {
 	bool running;
-	uint32_t nsid; /* being flushed */
+	uint32_t nsid;           /* being flushed */
 	struct tgt_assoc *admin; /* waits for it when it dies */
 	struct tgt_ns_pin *pin;
 	struct store_op op;
@@ -71,8 +71,8 @@ struct tgt_ctrl {
 	uint32_t io_queues; /* connected now */
 	bool gone;          /* the admin queue has ended */
 	struct tgt_conn *admin;
-	struct tgt_conn **queues; /* by qid, [0] the admin queue; NULL: none */
-	struct target_io_stats io; /* of queues that are gone */
+	struct tgt_conn **queues;                    /* by qid, [0] the admin queue; NULL: none */
+	struct target_io_stats io;                   /* of queues that are gone */
 	struct nvme_log_error errors[TGT_ERROR_LOG]; /* a ring */
 	uint64_t error_count;
 	struct tgt_events events;
@@ -80,8 +80,8 @@ struct tgt_ctrl {
 
 	/* The admin queue's core. */
 	uint32_t cc;
-	uint32_t csts; /* CFS and SHST; RDY is made when asked for */
-	bool resetting; /* CC.EN went to 0: RDY follows when the I/O queues are drained */
+	uint32_t csts;            /* CFS and SHST; RDY is made when asked for */
+	bool resetting;           /* CC.EN went to 0: RDY follows when the I/O queues are drained */
 	_Atomic uint32_t kato_ms; /* read for statistics elsewhere */
 	struct io_timer keep_alive;
 	bool keep_alive_late; /* expired once: the next look decides */

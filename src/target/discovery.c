@@ -2,9 +2,9 @@
 /*
  * The discovery log; the idea is in discovery.h.
  *
- * GENCTR counts changes of what the logs are made from. A host that reads the log in pieces compares
- * it before and after, so it is enough that it never stays the same over a change. The event is more
- * careful: it goes only to hosts whose own log is different now.
+ * GENCTR counts changes of what the logs are made from. A host that reads the log in pieces
+ * compares it before and after, so it is enough that it never stays the same over a change. The
+ * event is more careful: it goes only to hosts whose own log is different now.
  */
 #include "target/discovery.h"
 
@@ -51,8 +51,8 @@ static void unmap(struct io_addr *a)
 }
 
 /*
- * What to say instead of the address of @l. A wildcard is no address: the one the host reached us at
- * is what it can use. A loopback address is of use only to hosts that came through loopback.
+ * What to say instead of the address of @l. A wildcard is no address: the one the host reached us
+ * at is what it can use. A loopback address is of use only to hosts that came through loopback.
  */
 static bool address_of(const struct view *v, const struct tgt_listener *l, struct io_addr *ret)
 {
@@ -96,7 +96,8 @@ static bool seen_before(const struct view *v, const struct tgt_subsys *s, size_t
 		const struct tgt_listener *l = v->target->listeners[i];
 		struct io_addr other;
 
-		if (tgt_access_listener(s, l) && address_of(v, l, &other) && io_addr_equal(&other, addr))
+		if (tgt_access_listener(s, l) && address_of(v, l, &other) &&
+		    io_addr_equal(&other, addr))
 			return true;
 	}
 	return false;

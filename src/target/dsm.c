@@ -71,7 +71,8 @@ static void discard_next(struct tgt_req *req)
 		if (blocks == 0)
 			continue;
 		if (!tgt_store_submit(req, ns->store, STORE_DISCARD, 0,
-				      le64_to_cpu(r.slba) << ns->block_shift, blocks << ns->block_shift))
+				      le64_to_cpu(r.slba) << ns->block_shift,
+				      blocks << ns->block_shift))
 			return;
 		result = advised(req->op.result);
 	}
@@ -109,5 +110,6 @@ struct nvme_status tgt_dsm_parse(struct tgt_req *req)
 	req->exec = exec_dsm;
 	req->stored = discard_stored;
 	/* More than the ranges need is accepted: some hosts always send a page. */
-	return tgt_needs_input(req, (uint64_t)nvme_dsm_nr(&req->cmd) * sizeof(struct nvme_dsm_range));
+	return tgt_needs_input(req,
+			       (uint64_t)nvme_dsm_nr(&req->cmd) * sizeof(struct nvme_dsm_range));
 }

@@ -62,9 +62,11 @@ struct nvme_status tgt_fabrics_parse(struct tgt_req *req)
 	case NVME_FABRICS_CONNECT:
 		return nvme_status_dnr(NVME_SC_SEQUENCE_ERROR); /* once is enough (6.3) */
 	case NVME_FABRICS_PROPERTY_GET:
-		return admin ? tgt_property_get_parse(req) : nvme_status_dnr(NVME_SC_INVALID_QUEUE_TYPE);
+		return admin ? tgt_property_get_parse(req)
+			     : nvme_status_dnr(NVME_SC_INVALID_QUEUE_TYPE);
 	case NVME_FABRICS_PROPERTY_SET:
-		return admin ? tgt_property_set_parse(req) : nvme_status_dnr(NVME_SC_INVALID_QUEUE_TYPE);
+		return admin ? tgt_property_set_parse(req)
+			     : nvme_status_dnr(NVME_SC_INVALID_QUEUE_TYPE);
 	case NVME_FABRICS_DISCONNECT:
 		return disconnect_parse(req);
 	default:

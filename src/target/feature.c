@@ -49,7 +49,7 @@ static struct nvme_status bad(enum nvme_sc code)
 	return nvme_status_dnr(code);
 }
 
-/* ---- each feature -------------------------------------------------------------------------------- */
+/* ---- each feature ---------------------------------------------------------------------------- */
 
 static struct nvme_status get_zero(struct tgt_ctrl *c, uint32_t dw11, bool initial, uint32_t *ret)
 {
@@ -92,9 +92,9 @@ static struct nvme_status get_temperature(struct tgt_ctrl *c, uint32_t dw11, boo
 
 	if (thsel > NVME_THSEL_UNDER || nvme_temperature_tmpsel(dw11) != NVME_TMPSEL_COMPOSITE)
 		return bad(NVME_SC_INVALID_FIELD);
-	*ret = !initial		       ? c->features.temperature[thsel] :
-	       thsel == NVME_THSEL_OVER ? TEMPERATURE_NONE :
-					  0;
+	*ret = !initial                   ? c->features.temperature[thsel]
+	       : thsel == NVME_THSEL_OVER ? TEMPERATURE_NONE
+					  : 0;
 	return good();
 }
 
@@ -110,7 +110,8 @@ static struct nvme_status set_temperature(struct tgt_req *req, struct tgt_ctrl *
 	return good();
 }
 
-static struct nvme_status get_recovery(struct tgt_ctrl *c, uint32_t dw11, bool initial, uint32_t *ret)
+static struct nvme_status get_recovery(struct tgt_ctrl *c, uint32_t dw11, bool initial,
+				       uint32_t *ret)
 {
 	*ret = initial ? 0 : c->features.error_recovery;
 	return good();
@@ -166,8 +167,9 @@ static struct nvme_status set_queues(struct tgt_req *req, struct tgt_ctrl *c, ui
 	target_lock(c->target);
 	connected = c->io_queues;
 	target_unlock(c->target);
+	/* Only before there are I/O queues (5.27.1.5). */
 	if (connected > 0)
-		return bad(NVME_SC_SEQUENCE_ERROR); /* only before there are I/O queues (5.27.1.5) */
+		return bad(NVME_SC_SEQUENCE_ERROR);
 	n.sq = MIN(n.sq, limit);
 	n.cq = MIN(n.cq, limit);
 	c->features.queues = nvme_queue_counts_encode(n);
@@ -175,7 +177,8 @@ static struct nvme_status set_queues(struct tgt_req *req, struct tgt_ctrl *c, ui
 	return good();
 }
 
-static struct nvme_status get_atomicity(struct tgt_ctrl *c, uint32_t dw11, bool initial, uint32_t *ret)
+static struct nvme_status get_atomicity(struct tgt_ctrl *c, uint32_t dw11, bool initial,
+					uint32_t *ret)
 {
 	*ret = initial ? 0 : c->features.atomicity;
 	return good();
@@ -221,7 +224,8 @@ static struct nvme_status set_keep_alive(struct tgt_req *req, struct tgt_ctrl *c
 	return good();
 }
 
-static struct nvme_status get_host_id(struct tgt_ctrl *c, uint32_t dw11, bool initial, uint32_t *ret)
+static struct nvme_status get_host_id(struct tgt_ctrl *c, uint32_t dw11, bool initial,
+				      uint32_t *ret)
 {
 	/* Over fabrics only the 128-bit form (5.27.1.26). */
 	if (!(dw11 & NVME_HOST_ID_EXTENDED))
@@ -259,7 +263,7 @@ static const struct feature table[] = {
 	{ NVME_FID_HOST_ID, ON_IO, get_host_id, set_host_id },
 };
 
-/* ---- the commands ---------------------------------------------------------------------------------- */
+/* ---- the commands ---------------------------------------------------------------------------- */
 
 static const struct feature *find(uint8_t fid, bool discovery)
 {

@@ -2,8 +2,8 @@
 /*
  * Get Features and Set Features (NVMe Base 2.0, 5.15 and 5.27): one table says which features there
  * are, on which controllers, and what their defaults are. None is saveable, none is namespace
- * specific. What a feature promises is kept: those that would change nothing here are only those the
- * standard makes mandatory.
+ * specific. What a feature promises is kept: those that would change nothing here are only those
+ * the standard makes mandatory.
  */
 #ifndef PENSTOCK_TARGET_FEATURE_H
 #define PENSTOCK_TARGET_FEATURE_H

@@ -20,8 +20,9 @@
 
 enum {
 	/*
-	 * How long a receive must have found nothing. By then the loop has polled at least once since
-	 * the barrier was set up, so what lay in the socket at that moment would have been seen.
+	 * How long a receive must have found nothing. By then the loop has polled at least once
+	 * since the barrier was set up, so what lay in the socket at that moment would have been
+	 * seen.
 	 */
 	LOOK_NS = 2 * 1000 * 1000,
 	/* A connection that reads all the time for a second has read what was there before that. */
@@ -46,7 +47,8 @@ void tgt_fence_wait(struct tgt_req *req)
 
 void tgt_assoc_fence_lifted(struct tgt_assoc *a)
 {
-	while (!list_empty(&a->waiting_fence) && a->state == TGT_ASSOC_LIVE && !tgt_fence_holds(a)) {
+	while (!list_empty(&a->waiting_fence) && a->state == TGT_ASSOC_LIVE &&
+	       !tgt_fence_holds(a)) {
 		struct tgt_req *req = list_first_entry(&a->waiting_fence, struct tgt_req, link);
 
 		list_del(&req->link);
@@ -54,7 +56,7 @@ void tgt_assoc_fence_lifted(struct tgt_assoc *a)
 	}
 }
 
-/* ---- counts ------------------------------------------------------------------------------------ */
+/* ---- counts ---------------------------------------------------------------------------------- */
 
 static void raise_fence(struct tgt_ctrl *c)
 {
@@ -135,7 +137,7 @@ static void drained(struct tgt_assoc *a)
 	target_unlock(a->target);
 }
 
-/* ---- barriers ---------------------------------------------------------------------------------- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 static int add_barrier(struct tgt_ctrl *c, struct tgt_conn *older)
 {
@@ -214,7 +216,9 @@ static bool caught_up(struct tgt_conn *c, struct tgt_barrier *b)
 		return false;
 	if (idle)
 		return true;
-	/* Not reading is no sign of life: it waits for memory, and there may be more behind that. */
+	/*
+	 * Not reading is no sign of life: it waits for memory, and there may be more behind that.
+	 */
 	if (a->capsule_waits || a->wants_req)
 		return false;
 	return ++b->looks > LOOKS_MAX;
@@ -264,14 +268,19 @@ void tgt_fence_look(struct tgt_conn *c)
 	target_unlock(a->target);
 	if (!again || io_timer_armed(&c->barrier_timer))
 		return;
-	/* Without a timer the barrier would never end: the waiter's commands would expire instead. */
+	/*
+	 * Without a timer the barrier would never end: the waiter's commands would expire instead.
+	 */
 	if (io_timer_start(a->reactor->loop, &c->barrier_timer, LOOK_NS) < 0)
 		tgt_assoc_kill(a, TARGET_CLOSE_NO_MEMORY, false);
 }
 
 void tgt_fence_store_done(struct tgt_assoc *a)
 {
-	/* Unlocked on purpose: a barrier that is being added now is looked at because of its notice. */
+	/*
+	 * Unlocked on purpose: a barrier that is being added now is looked at because of its
+	 * notice.
+	 */
 	if (a->barriers_seen && a->state != TGT_ASSOC_DEAD)
 		tgt_fence_look(tgt_conn_of(a));
 	if (a->zombie && a->mutating == 0)

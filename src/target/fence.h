@@ -3,9 +3,9 @@
  * The fence: a command of a dead association must not change the store after a host was told that a
  * later command has changed it.
  *
- * A connection dies while one of its writes is in the store. The host reconnects, or goes to another
- * path, and sends the write again, then others; the old one lands last and overwrites data that was
- * acknowledged. So, for each host and subsystem:
+ * A connection dies while one of its writes is in the store. The host reconnects, or goes to
+ * another path, and sends the write again, then others; the old one lands last and overwrites data
+ * that was acknowledged. So, for each host and subsystem:
  *
  * - An association that is dead while operations of its own may still change the store is a zombie;
  *   so is one that was told to end and may not have seen that yet. As long as there is one, I/O
@@ -16,11 +16,11 @@
  *   there was to read at that moment and what it had in the store then has ended. A live one passes
  *   in a few milliseconds.
  *
- * Waiting is bounded by limits.fence_ns; a command that waited so long fails with Namespace
- * Not Ready, to be tried again. It is never let through.
+ * Waiting is bounded by limits.fence_ns; a command that waited so long fails with Namespace Not
+ * Ready, to be tried again. It is never let through.
  *
- * "The same host" is tgt_host_same(). Counts and lists are guarded by the target's lock; the I/O path
- * reads one atomic.
+ * "The same host" is tgt_host_same(). Counts and lists are guarded by the target's lock; the I/O
+ * path reads one atomic.
  */
 #ifndef PENSTOCK_TARGET_FENCE_H
 #define PENSTOCK_TARGET_FENCE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Identify: the data structures, each made when asked for. A new CNS is a function and a line in the
- * table at the end; whatever is not in it is Invalid Field in Command.
+ * Identify: the data structures, each made when asked for. A new CNS is a function and a line in
+ * the table at the end; whatever is not in it is Invalid Field in Command.
  */
 #include "target/identify.h"
 
@@ -44,7 +44,7 @@ static void put(struct tgt_req *req, const void *p, size_t n)
 	tgt_window_end(&w);
 }
 
-/* ---- the controller ---------------------------------------------------------------------------------- */
+/* ---- the controller -------------------------------------------------------------------------- */
 
 void tgt_identify_firmware(uint8_t field[NVME_FIRMWARE_SIZE])
 {
@@ -184,11 +184,11 @@ static struct nvme_status id_ctrl_list(struct tgt_req *req)
 	return nvme_status_success();
 }
 
-/* ---- namespaces -------------------------------------------------------------------------------------- */
+/* ---- namespaces ------------------------------------------------------------------------------ */
 
 /*
- * The namespace of the command. Success with NULL: the NSID is one there can be, but no namespace is
- * there now. An NSID there cannot be is refused.
+ * The namespace of the command. Success with NULL: the NSID is one there can be, but no namespace
+ * is there now. An NSID there cannot be is refused.
  */
 static struct nvme_status find_ns(const struct tgt_req *req, const struct tgt_ns **ret_ns)
 {
@@ -323,7 +323,7 @@ static struct nvme_status id_ns_ctrl_list(struct tgt_req *req)
 	return st;
 }
 
-/* ---- the table --------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct identify {
 	uint8_t cns;

@@ -3,8 +3,8 @@
  * I/O commands; the idea is in io_cmd.h. A new command is a parser, an exec function and a line in
  * the table at the end.
  *
- * Everything is checked before data moves, so a command that cannot succeed costs neither memory nor
- * an R2T.
+ * Everything is checked before data moves, so a command that cannot succeed costs neither memory
+ * nor an R2T.
  */
 #include "target/io_cmd.h"
 
@@ -25,7 +25,7 @@ static struct nvme_status bad(enum nvme_sc code)
 	return nvme_status_dnr(code);
 }
 
-/* ---- the store --------------------------------------------------------------------------------------- */
+/* ---- the store ------------------------------------------------------------------------------- */
 
 static bool mutates(enum store_kind kind)
 {
@@ -54,8 +54,8 @@ static void store_done(struct store_op *op)
 	tgt_fence_store_done(a);
 }
 
-bool tgt_store_submit(struct tgt_req *req, struct store *s, enum store_kind kind, unsigned int flags,
-		      uint64_t offset, uint64_t length)
+bool tgt_store_submit(struct tgt_req *req, struct store *s, enum store_kind kind,
+		      unsigned int flags, uint64_t offset, uint64_t length)
 {
 	struct tgt_assoc *a = req->assoc;
 	struct store_op *op = &req->op;
@@ -118,11 +118,11 @@ static void count(struct tgt_req *req, bool good)
 void tgt_io_complete(struct tgt_req *req, int result)
 {
 	count(req, result == 0);
-	tgt_req_complete(req, result == 0 ? nvme_status_success() :
-					    nvme_status_from_errno(result, media_op(req)));
+	tgt_req_complete(req, result == 0 ? nvme_status_success()
+					  : nvme_status_from_errno(result, media_op(req)));
 }
 
-/* ---- Read, Write, Compare, Write Zeroes, Verify ---------------------------------------------------------- */
+/* ---- Read, Write, Compare, Write Zeroes, Verify ---------------------------------------------- */
 
 struct nvme_status tgt_io_find_ns(struct tgt_req *req)
 {
@@ -261,7 +261,7 @@ static struct nvme_status parse_write_zeroes(struct tgt_req *req)
 	return check_range(req, true);
 }
 
-/* ---- Flush -------------------------------------------------------------------------------------------- */
+/* ---- Flush ----------------------------------------------------------------------------------- */
 
 /* Of all namespaces, one after the other; req->step is the NSID of the last. */
 static void flush_next(struct tgt_req *req)
@@ -307,7 +307,7 @@ static struct nvme_status parse_flush(struct tgt_req *req)
 	return nvme_status_success();
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct io_cmd {
 	uint8_t opc;

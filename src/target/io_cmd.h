@@ -26,8 +26,8 @@ uint16_t tgt_io_oncs(void);
  * req->stored() is called when it has, unless it is of a dead association, which only releases it.
  * Data, if any, is the request's buffer.
  */
-bool tgt_store_submit(struct tgt_req *req, struct store *s, enum store_kind kind, unsigned int flags,
-		      uint64_t offset, uint64_t length);
+bool tgt_store_submit(struct tgt_req *req, struct store *s, enum store_kind kind,
+		      unsigned int flags, uint64_t offset, uint64_t length);
 
 /* Answers an I/O command, and counts it. @result: of the store, 0 or -errno. */
 void tgt_io_complete(struct tgt_req *req, int result);

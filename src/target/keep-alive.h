@@ -4,8 +4,8 @@
  * controller shows that the host lives.
  *
  * The timer belongs to the core of the admin queue. Queues note on their own cores when they last
- * received something; the timer only compares, so the I/O path pays one store a receive. When time is
- * up there is a second look after a grace, because it may have been us who did not come to read.
+ * received something; the timer only compares, so the I/O path pays one store a receive. When time
+ * is up there is a second look after a grace, because it may have been us who did not come to read.
  */
 #ifndef PENSTOCK_TARGET_KEEP_ALIVE_H
 #define PENSTOCK_TARGET_KEEP_ALIVE_H

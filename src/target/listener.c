@@ -18,9 +18,10 @@ enum {
 	ACCEPT_RETRY_NS = 100 * 1000 * 1000,
 };
 
-/* ---- making one -------------------------------------------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------------------------------ */
 
-static int fill_exports(struct tgt_listener *l, const struct target_listener_config *c, struct err *err)
+static int fill_exports(struct tgt_listener *l, const struct target_listener_config *c,
+			struct err *err)
 {
 	struct target *t = l->target;
 
@@ -32,7 +33,8 @@ static int fill_exports(struct tgt_listener *l, const struct target_listener_con
 		struct tgt_subsys *s = tgt_subsys_find(t, c->nqns[i]);
 
 		if (!s)
-			return err_set(err, EINVAL, "a listener names '%.223s', which is no subsystem",
+			return err_set(err, EINVAL,
+				       "a listener names '%.223s', which is no subsystem",
 				       c->nqns[i]);
 		l->exports[s->index] = true;
 	}
@@ -70,7 +72,7 @@ struct tgt_listener *tgt_listener_free(struct tgt_listener *l)
 	return mem_free(l);
 }
 
-/* ---- connections on their way to a reactor ------------------------------------------------------------------ */
+/* ---- connections on their way to a reactor --------------------------------------------------- */
 
 struct handover {
 	struct io_msg msg;
@@ -86,10 +88,11 @@ static void close_refused(struct tgt_reactor *here, struct io_sock *sock, enum t
 	uint64_t held;
 
 	tgt_count(&here->stats.closed[reason], 1);
-	if (target_log_pass(t, io_now(here->loop), &held)) {
+	if (target_log_pass(t, LOG_LEVEL_WARN, io_now(here->loop), &held)) {
 		io_addr_format(io_sock_peer(sock), peer);
-		log_event(t->log, LOG_LEVEL_WARN, "refused", LOG_STR("reason", target_close_name(reason)),
-			  LOG_STR("peer", peer), LOG_U64("held_back", held));
+		log_event(t->log, LOG_LEVEL_WARN, "refused",
+			  LOG_STR("reason", target_close_name(reason)), LOG_STR("peer", peer),
+			  LOG_U64("held_back", held));
 	}
 	io_sock_close(sock);
 }
@@ -124,7 +127,8 @@ void tgt_accept_sock(struct target *t, struct tgt_reactor *here, const struct tg
 	struct handover *h;
 
 	tgt_count(&here->stats.accepted, 1);
-	if (atomic_fetch_add_explicit(&t->connections, 1, memory_order_relaxed) >= t->limits.connections) {
+	if (atomic_fetch_add_explicit(&t->connections, 1, memory_order_relaxed) >=
+	    t->limits.connections) {
 		atomic_fetch_sub_explicit(&t->connections, 1, memory_order_relaxed);
 		close_refused(here, sock, TARGET_CLOSE_TOO_MANY);
 		return;
@@ -148,7 +152,7 @@ void tgt_accept_sock(struct target *t, struct tgt_reactor *here, const struct tg
 	io_post(to->loop, &h->msg);
 }
 
-/* ---- accepting ------------------------------------------------------------------------------------------------ */
+/* ---- accepting ------------------------------------------------------------------------------- */
 
 static void ended(struct tgt_listener *l)
 {
@@ -169,10 +173,11 @@ static void accept_failed(struct tgt_listener *l, int error)
 	uint64_t held;
 
 	tgt_count(&r->stats.accept_errors, 1);
-	if (target_log_pass(l->target, io_now(r->loop), &held))
-		log_event(l->target->log, LOG_LEVEL_WARN, "accept_failed",
-			  LOG_STR("error", strerror(error)), LOG_U64("held_back", held),
-			  LOG_STR("hint", error == EMFILE ? "raise the limit of open files" : NULL));
+	if (target_log_pass(l->target, LOG_LEVEL_WARN, io_now(r->loop), &held))
+		log_event(
+			l->target->log, LOG_LEVEL_WARN, "accept_failed",
+			LOG_STR("error", strerror(error)), LOG_U64("held_back", held),
+			LOG_STR("hint", error == EMFILE ? "raise the limit of open files" : NULL));
 	/* No timer either: then at once, which is unfriendly but not the end. */
 	if (io_timer_start(r->loop, &l->retry, ACCEPT_RETRY_NS) < 0)
 		io_accept(l->io, &l->accept_op);

@@ -18,11 +18,11 @@ struct tgt_reactor;
 struct tgt_listener {
 	struct target *target;
 	struct tgt_reactor *reactor;
-	uint16_t index; /* PORTID of the discovery log is one more */
+	uint16_t index;           /* PORTID of the discovery log is one more */
 	struct io_addr addr;      /* as configured; with the port really bound, once started */
 	struct io_addr advertise; /* len 0: none */
-	bool all;      /* every subsystem is reached here */
-	bool *exports; /* by index of the subsystem */
+	bool all;                 /* every subsystem is reached here */
+	bool *exports;            /* by index of the subsystem */
 
 	struct io_listener *io;
 	struct io_op accept_op;

@@ -166,7 +166,7 @@ static struct nvme_status mi_effects(struct tgt_req *req, struct tgt_window *w)
 	return nvme_status_success();
 }
 
-/* ---- the table --------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 enum {
 	ON_IO = 1 << 0,

@@ -29,10 +29,12 @@ int tgt_ns_new(const struct target_ns_config *c, struct tgt_ns **ret_ns, struct 
 	struct tgt_ns *ns;
 
 	if (!is_power_of_two(info->block) || info->block < 512 || info->block > 4096)
-		return err_set(err, EINVAL, "namespace %u: a block of %u bytes; 512 to 4096 can be served",
+		return err_set(err, EINVAL,
+			       "namespace %u: a block of %u bytes; 512 to 4096 can be served",
 			       c->nsid, info->block);
 	if (info->size < info->block)
-		return err_set(err, EINVAL, "namespace %u: the store holds less than one block", c->nsid);
+		return err_set(err, EINVAL, "namespace %u: the store holds less than one block",
+			       c->nsid);
 	ns = mem_zalloc(sizeof(*ns));
 	if (!ns)
 		return err_set(err, ENOMEM, "namespace %u: no memory", c->nsid);

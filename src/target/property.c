@@ -25,7 +25,7 @@ enum {
 	IOCQES = 4, /* log2 of 16 bytes */
 };
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 uint64_t tgt_ctrl_cap(const struct tgt_ctrl *c)
 {
@@ -92,7 +92,7 @@ struct nvme_status tgt_property_get_parse(struct tgt_req *req)
 	return nvme_status_success();
 }
 
-/* ---- shutdown -------------------------------------------------------------------------------------------------------- */
+/* ---- shutdown -------------------------------------------------------------------------------- */
 
 static void set_shst(struct tgt_ctrl *c, uint32_t shst)
 {
@@ -106,7 +106,9 @@ static void shutdown_done(struct tgt_ctrl *c, bool good)
 	if ((c->csts & NVME_CSTS_SHST_MASK) != NVME_CSTS_SHST_OCCURRING)
 		return; /* a reset came in between */
 	set_shst(c, NVME_CSTS_SHST_COMPLETE);
-	/* A flush that failed is a shutdown that did not happen: the host sees the controller fail. */
+	/*
+	 * A flush that failed is a shutdown that did not happen: the host sees the controller fail.
+	 */
 	if (!good)
 		c->csts |= NVME_CSTS_CFS;
 }
@@ -173,7 +175,7 @@ static void start_shutdown(struct tgt_ctrl *c, uint8_t shn)
 		a->in_flight--;
 }
 
-/* ---- CC -------------------------------------------------------------------------------------------------------------- */
+/* ---- CC -------------------------------------------------------------------------------------- */
 
 /* What can be enabled. Over fabrics an I/O queue has entries of one size (3.1.3.5). */
 static bool acceptable(const struct tgt_ctrl *c, struct nvme_cc cc)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Properties of a controller and what setting CC does: enable, reset, shutdown (NVMe Base 2.0, 3.1.3,
- * 3.5, 3.6). On the admin queue's core.
+ * Properties of a controller and what setting CC does: enable, reset, shutdown (NVMe Base 2.0,
+ * 3.1.3, 3.5, 3.6). On the admin queue's core.
  */
 #ifndef PENSTOCK_TARGET_PROPERTY_H
 #define PENSTOCK_TARGET_PROPERTY_H

@@ -13,7 +13,7 @@
 #include "target/conn.h"
 #include "target/listener.h"
 
-/* ---- what a reactor has ---------------------------------------------------------------------------------- */
+/* ---- what a reactor has ---------------------------------------------------------------------- */
 
 static void on_drain(struct io_msg *m);
 static void on_drain_timer(struct io_timer *t);
@@ -65,7 +65,8 @@ void tgt_reactor_conn_ended(struct tgt_reactor *r)
 
 void tgt_reactor_note_arena(struct tgt_reactor *r)
 {
-	atomic_store_explicit(&r->stats.arena_used, tgt_arena_used(&r->arena), memory_order_relaxed);
+	atomic_store_explicit(&r->stats.arena_used, tgt_arena_used(&r->arena),
+			      memory_order_relaxed);
 	atomic_store_explicit(&r->stats.arena_waits, r->arena.waits, memory_order_relaxed);
 }
 
@@ -83,7 +84,7 @@ struct tgt_reactor *tgt_reactor_least(struct target *t)
 	return best;
 }
 
-/* ---- draining ---------------------------------------------------------------------------------------------- */
+/* ---- draining -------------------------------------------------------------------------------- */
 
 static void drain_conns(struct tgt_reactor *r)
 {
@@ -133,7 +134,7 @@ void tgt_reactor_drain(struct tgt_reactor *r)
 		io_post(r->loop, &r->drain_msg);
 }
 
-/* ---- threads ----------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void call_finish(struct tgt_call *call, int result)
 {
@@ -170,8 +171,9 @@ static void on_call(struct io_msg *m)
 	call_finish(call, call->fn(r, call->arg, call->err));
 }
 
-int tgt_reactor_call(struct tgt_reactor *r, int (*fn)(struct tgt_reactor *r, void *arg, struct err *err),
-		     void *arg, struct err *err)
+int tgt_reactor_call(struct tgt_reactor *r,
+		     int (*fn)(struct tgt_reactor *r, void *arg, struct err *err), void *arg,
+		     struct err *err)
 {
 	struct tgt_call call;
 
@@ -195,8 +197,8 @@ static void pin(struct tgt_reactor *r)
 	CPU_ZERO(&set);
 	CPU_SET(r->cpu, &set);
 	if (pthread_setaffinity_np(pthread_self(), sizeof(set), &set) != 0)
-		log_event(r->target->log, LOG_LEVEL_WARN, "not_pinned", LOG_U64("reactor", r->index),
-			  LOG_I64("cpu", r->cpu));
+		log_event(r->target->log, LOG_LEVEL_WARN, "not_pinned",
+			  LOG_U64("reactor", r->index), LOG_I64("cpu", r->cpu));
 }
 
 static void *thread_main(void *arg)
@@ -240,10 +242,10 @@ static int start_thread(struct tgt_reactor *r, struct err *err)
 	return 0;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
-int tgt_reactor_init(struct tgt_reactor *r, struct target *t, unsigned int index, struct io_loop *loop,
-		     struct err *err)
+int tgt_reactor_init(struct tgt_reactor *r, struct target *t, unsigned int index,
+		     struct io_loop *loop, struct err *err)
 {
 	int e;
 

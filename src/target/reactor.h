@@ -21,11 +21,11 @@ struct tgt_call {
 };
 
 /*
- * Memory and views of reactor @index. @loop NULL: a thread is started, which makes a loop. Errors of
- * that, -ENOMEM.
+ * Memory and views of reactor @index. @loop NULL: a thread is started, which makes a loop. Errors
+ * of that, -ENOMEM.
  */
-int tgt_reactor_init(struct tgt_reactor *r, struct target *t, unsigned int index, struct io_loop *loop,
-		     struct err *err);
+int tgt_reactor_init(struct tgt_reactor *r, struct target *t, unsigned int index,
+		     struct io_loop *loop, struct err *err);
 /* Waits for its thread to end; 0 or -errno of the loop. Nothing without a thread. */
 int tgt_reactor_join(struct tgt_reactor *r);
 /* Has nothing left. Takes one that was never initialised, if zeroed. */
@@ -35,8 +35,9 @@ void tgt_reactor_deinit(struct tgt_reactor *r);
  * Runs @fn on the reactor's thread and waits for it. On a loop of the caller's it is simply called:
  * the caller is that thread.
  */
-int tgt_reactor_call(struct tgt_reactor *r, int (*fn)(struct tgt_reactor *r, void *arg, struct err *err),
-		     void *arg, struct err *err);
+int tgt_reactor_call(struct tgt_reactor *r,
+		     int (*fn)(struct tgt_reactor *r, void *arg, struct err *err), void *arg,
+		     struct err *err);
 
 /* The one with the fewest connections. Any thread. */
 struct tgt_reactor *tgt_reactor_least(struct target *t);

@@ -45,9 +45,12 @@ void tgt_req_set_state(struct tgt_req *req, enum tgt_req_state s)
 	req->since = io_now(req->assoc->reactor->loop);
 }
 
-void tgt_req_begin(struct tgt_req *req, struct tgt_assoc *a, uint16_t tag, const struct nvme_cmd *cmd)
+void tgt_req_begin(struct tgt_req *req, struct tgt_assoc *a, uint16_t tag,
+		   const struct nvme_cmd *cmd)
 {
-	/* What is not cleared here (vectors, store operation, PDUs) is filled in before it is used. */
+	/*
+	 * What is not cleared here (vectors, store operation, PDUs) is filled in before it is used.
+	 */
 	list_init(&req->link);
 	req->assoc = a;
 	req->state = TGT_REQ_FREE;

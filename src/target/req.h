@@ -4,8 +4,8 @@
  *
  * Everything that one command needs is in here: the SQE, the buffer, the store operation, the PDUs
  * that answer it. An association has a pool of as many as its queue has entries, so nothing is
- * allocated for a command. What state a request is in says who holds it and what it waits for; there
- * is one setter, which asserts that the transition is one of those in the table.
+ * allocated for a command. What state a request is in says who holds it and what it waits for;
+ * there is one setter, which asserts that the transition is one of those in the table.
  */
 #ifndef PENSTOCK_TARGET_REQ_H
 #define PENSTOCK_TARGET_REQ_H
@@ -64,13 +64,15 @@ struct tgt_req {
 
 	/* Data. */
 	struct tgt_buf buf;
-	uint32_t data_len; /* bytes the command moves */
-	uint32_t xfer;     /* of those received, or queued for sending */
-	uint32_t chunk;    /* bytes in the C2HData PDU that is queued now */
+	uint32_t data_len;              /* bytes the command moves */
+	uint32_t xfer;                  /* of those received, or queued for sending */
+	uint32_t chunk;                 /* bytes in the C2HData PDU that is queued now */
 	struct iovec part[TGT_BUF_IOV]; /* the vectors of that PDU */
-	bool reserve;      /* the buffer is the association's reserve */
+	bool reserve;                   /* the buffer is the association's reserve */
 
-	/* What it does. @exec runs when the data is there; it ends in tgt_req_complete() or parks. */
+	/*
+	 * What it does. @exec runs when the data is there; it ends in tgt_req_complete() or parks.
+	 */
 	void (*exec)(struct tgt_req *req);
 	void (*stored)(struct tgt_req *req); /* a store operation that took its time has ended */
 	const struct tgt_ns *ns;
@@ -78,7 +80,7 @@ struct tgt_req {
 	struct store_op op;
 	uint64_t store_seq; /* in order of submission */
 	uint32_t step;      /* of commands that take several store operations */
-	uint64_t since; /* io_now() when it came into its present state */
+	uint64_t since;     /* io_now() when it came into its present state */
 
 	struct tcp_tx_pdu data_pdu; /* R2T or C2HData */
 	struct tcp_tx_pdu rsp_pdu;  /* CapsuleResp */
@@ -95,7 +97,8 @@ void tgt_req_set_state(struct tgt_req *req, enum tgt_req_state s);
  * Clears everything of an earlier command; @req is then NEW and belongs to @a. Done for each
  * command, because what one leaves behind the next one must not see.
  */
-void tgt_req_begin(struct tgt_req *req, struct tgt_assoc *a, uint16_t tag, const struct nvme_cmd *cmd);
+void tgt_req_begin(struct tgt_req *req, struct tgt_assoc *a, uint16_t tag,
+		   const struct nvme_cmd *cmd);
 
 static inline uint16_t tgt_req_cid(const struct tgt_req *req)
 {

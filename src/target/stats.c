@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of counters, for whoever asks. Queues that are gone are in their controller's sum, controllers
- * that are gone in their subsystem's.
+ * Sums of counters, for whoever asks. Queues that are gone are in their controller's sum,
+ * controllers that are gone in their subsystem's.
  */
 #include "target/stats.h"
 
@@ -94,8 +94,8 @@ int target_subsys_stats(struct target *t, const char *nqn, struct target_io_stat
 	return 0;
 }
 
-static void visit_ctrl(struct tgt_ctrl *c, void (*fn)(void *arg, const struct target_ctrl_info *info),
-		       void *arg)
+static void visit_ctrl(struct tgt_ctrl *c,
+		       void (*fn)(void *arg, const struct target_ctrl_info *info), void *arg)
 {
 	struct target_ctrl_info info = {
 		.subnqn = c->subsys->nqn,
@@ -113,8 +113,8 @@ static void visit_ctrl(struct tgt_ctrl *c, void (*fn)(void *arg, const struct ta
 	fn(arg, &info);
 }
 
-void target_visit_ctrls(struct target *t, void (*fn)(void *arg, const struct target_ctrl_info *info),
-			void *arg)
+void target_visit_ctrls(struct target *t,
+			void (*fn)(void *arg, const struct target_ctrl_info *info), void *arg)
 {
 	target_lock(t);
 	for (size_t i = 0; i < t->subsystem_count; i++) {

@@ -17,7 +17,7 @@
 #include "target/ctrl.h"
 #include "target/stats.h"
 
-/* ---- making one ---------------------------------------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------------------------------ */
 
 static int copy_hosts(struct tgt_subsys *s, const struct target_subsys_config *c, struct err *err)
 {
@@ -30,11 +30,12 @@ static int copy_hosts(struct tgt_subsys *s, const struct target_subsys_config *c
 		const char *nqn = c->hosts[s->host_count];
 
 		if (strlen(nqn) == 0 || strlen(nqn) > NVME_NQN_MAX)
-			return err_set(err, EINVAL, "host NQN '%s': 1 to %d bytes are expected", nqn,
-				       NVME_NQN_MAX);
+			return err_set(err, EINVAL, "host NQN '%s': 1 to %d bytes are expected",
+				       nqn, NVME_NQN_MAX);
 		for (size_t i = 0; i < s->host_count; i++)
 			if (strcmp(s->hosts[i], nqn) == 0)
-				return err_set(err, EINVAL, "host '%s' is named twice for '%s'", nqn, s->nqn);
+				return err_set(err, EINVAL, "host '%s' is named twice for '%s'",
+					       nqn, s->nqn);
 		s->hosts[s->host_count] = mem_strdup(nqn);
 		if (!s->hosts[s->host_count])
 			return err_set(err, ENOMEM, "%s: no memory", s->nqn);
@@ -65,7 +66,8 @@ static int set_texts(struct tgt_subsys *s, const struct target_subsys_config *c,
 	const char *model = c && c->model ? c->model : "Penstock";
 
 	if (serial && strlen(serial) >= sizeof(s->serial))
-		return err_set(err, EINVAL, "serial number '%s' is longer than 20 characters", serial);
+		return err_set(err, EINVAL, "serial number '%s' is longer than 20 characters",
+			       serial);
 	if (strlen(model) >= sizeof(s->model))
 		return err_set(err, EINVAL, "model '%s' is longer than 40 characters", model);
 	snprintf(s->model, sizeof(s->model), "%s", model);
@@ -157,7 +159,7 @@ void tgt_subsys_io_stats(struct tgt_subsys *s, struct target_io_stats *ret_stats
 	}
 }
 
-/* ---- tables for the cores -------------------------------------------------------------------------------- */
+/* ---- tables for the cores -------------------------------------------------------------------- */
 
 int tgt_core_subsys_init(struct tgt_core_subsys *cs, struct tgt_subsys *s)
 {

@@ -35,7 +35,7 @@ struct tgt_subsys {
 	struct list ctrls;          /* struct tgt_ctrl */
 	uint32_t ctrl_count;
 	uint16_t last_cntlid;
-	struct list zombies; /* struct tgt_assoc: dead, still in the store */
+	struct list zombies;       /* struct tgt_assoc: dead, still in the store */
 	struct target_io_stats io; /* of queues that are gone */
 };
 

@@ -16,13 +16,19 @@
 #include "target/listener.h"
 #include "target/reactor.h"
 
+#define SECOND UINT64_C(1000000000)
+
 enum {
-	/* Lines about peers: this many in a period, then only how many there were. */
-	LOG_BURST = 20,
+	/*
+	 * Lines about peers: this many in a period, then only how many there were. A whole room of
+	 * hosts may come back at once; a whole room of faults need not be told one by one.
+	 */
+	LOG_BURST_WARN = 20,
+	LOG_BURST_INFO = 400,
 	LOG_PERIOD_S = 10,
 };
 
-/* ---- counting what is alive ---------------------------------------------------------------------------------- */
+/* ---- counting what is alive ------------------------------------------------------------------ */
 
 bool target_try_hold(struct target *t)
 {
@@ -45,17 +51,20 @@ void target_release(struct target *t)
 			io_loop_stop(t->reactors[i].loop);
 }
 
-bool target_log_pass(struct target *t, uint64_t now_ns, uint64_t *ret_held)
+bool target_log_pass(struct target *t, enum log_level level, uint64_t now_ns, uint64_t *ret_held)
 {
+	struct log_limit *l = &t->log_limits[level > LOG_LEVEL_WARN];
 	bool pass;
 
+	if (!log_enabled(t->log, level))
+		return false;
 	pthread_mutex_lock(&t->log_lock);
-	pass = log_limit_pass(&t->log_limit, now_ns, ret_held);
+	pass = log_limit_pass(l, now_ns, ret_held);
 	pthread_mutex_unlock(&t->log_lock);
 	return pass;
 }
 
-/* ---- making one ------------------------------------------------------------------------------------------------ */
+/* ---- making one ------------------------------------------------------------------------------ */
 
 static int make_subsystems(struct target *t, const struct target_config *c, struct err *err)
 {
@@ -138,7 +147,8 @@ static int make(const struct target_config *c, struct io_loop *const loops[], si
 	t->genctr = 1;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_mutex_init(&t->log_lock, NULL);
-	log_limit_init(&t->log_limit, LOG_BURST, LOG_PERIOD_S * UINT64_C(1000000000));
+	log_limit_init(&t->log_limits[0], LOG_BURST_WARN, LOG_PERIOD_S * SECOND);
+	log_limit_init(&t->log_limits[1], LOG_BURST_INFO, LOG_PERIOD_S * SECOND);
 	r = make_subsystems(t, c, err);
 	if (r == 0)
 		r = make_reactors(t, c, loops, n, err);
@@ -165,7 +175,7 @@ int target_new_on_loops(const struct target_config *c, struct io_loop *const loo
 	return make(c, loops, n, ret_target, err);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static int listen_here(struct tgt_reactor *r, void *arg, struct err *err)
 {
@@ -178,7 +188,8 @@ int target_start(struct target *t, struct err *err)
 	atomic_store(&t->phase, TARGET_STARTED);
 	target_hold(t);
 	for (size_t i = 0; i < t->listener_count; i++) {
-		int r = tgt_reactor_call(t->listeners[i]->reactor, listen_here, t->listeners[i], err);
+		int r = tgt_reactor_call(t->listeners[i]->reactor, listen_here, t->listeners[i],
+					 err);
 
 		if (r < 0) {
 			target_drain(t, true);

@@ -30,7 +30,7 @@
 
 struct target;
 
-/* ---- configuration ------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 struct target_ns_config {
 	uint32_t nsid;       /* 1 .. target_limits.namespaces; unique in its subsystem */
@@ -42,9 +42,9 @@ struct target_ns_config {
 
 struct target_subsys_config {
 	const char *nqn;
-	const char *serial; /* at most 20 ASCII; NULL: derived from the NQN */
-	const char *model;  /* at most 40 ASCII; NULL: "Penstock" */
-	bool allow_any;     /* any host may connect; otherwise those in @hosts only */
+	const char *serial;       /* at most 20 ASCII; NULL: derived from the NQN */
+	const char *model;        /* at most 40 ASCII; NULL: "Penstock" */
+	bool allow_any;           /* any host may connect; otherwise those in @hosts only */
 	const char *const *hosts; /* host NQNs */
 	size_t host_count;
 	const struct target_ns_config *namespaces;
@@ -54,8 +54,8 @@ struct target_subsys_config {
 struct target_listener_config {
 	struct io_addr addr; /* port 0: any free one, see target_listener_addr() */
 	/*
-	 * What the discovery log says instead of @addr, for a target behind a NAT or a name; len 0: the
-	 * address itself, or, when that is a wildcard, the one the asking host reached us at.
+	 * What the discovery log says instead of @addr, for a target behind a NAT or a name; len 0:
+	 * the address itself, or, when that is a wildcard, the one the asking host reached us at.
 	 */
 	struct io_addr advertise;
 	const char *const *nqns; /* the subsystems that are reached here; count 0: all */
@@ -64,26 +64,26 @@ struct target_listener_config {
 
 /* Every bound has a default in target_config_init(); times in ns, 0 there means "no limit". */
 struct target_limits {
-	uint32_t connections;         /* open at once, whole target */
-	uint32_t controllers;         /* per subsystem */
-	uint32_t controllers_per_host;/* per subsystem and host */
-	uint32_t io_queues;           /* per controller */
-	uint32_t queue_depth;         /* entries of a queue, 2 .. 1024; CAP.MQES + 1 */
-	uint32_t namespaces;          /* NN: largest NSID, fixed for the life of a controller */
-	uint32_t mdts;                /* bytes a command moves at most: a power of two, 4 KiB .. 2 MiB */
-	uint32_t in_capsule;          /* bytes of data in an I/O command capsule, 0 .. 128 KiB */
-	uint32_t maxh2cdata;          /* bytes a host sends in one H2CData PDU, >= 4096 */
-	uint32_t c2h_chunk;           /* bytes of one C2HData PDU at most, so that reads interleave */
-	uint64_t arena;               /* bytes of data buffers, all reactors together; lazily touched */
-	uint64_t icreq_ns;            /* accept to ICReq */
-	uint64_t connect_ns;          /* ICReq to a successful Connect */
+	uint32_t connections;          /* open at once, whole target */
+	uint32_t controllers;          /* per subsystem */
+	uint32_t controllers_per_host; /* per subsystem and host */
+	uint32_t io_queues;            /* per controller */
+	uint32_t queue_depth;          /* entries of a queue, 2 .. 1024; CAP.MQES + 1 */
+	uint32_t namespaces;           /* NN: largest NSID, fixed for the life of a controller */
+	uint32_t mdts;       /* bytes a command moves at most: a power of two, 4 KiB .. 2 MiB */
+	uint32_t in_capsule; /* bytes of data in an I/O command capsule, 0 .. 128 KiB */
+	uint32_t maxh2cdata; /* bytes a host sends in one H2CData PDU, >= 4096 */
+	uint32_t c2h_chunk;  /* bytes of one C2HData PDU at most, so that reads interleave */
+	uint64_t arena;      /* bytes of data buffers, all reactors together; lazily touched */
+	uint64_t icreq_ns;   /* accept to ICReq */
+	uint64_t connect_ns; /* ICReq to a successful Connect */
 	uint64_t first_command_ns;    /* admin Connect to the first command after it */
 	uint64_t transfer_ns;         /* a PDU once begun; data asked for by R2T */
 	uint64_t send_ns;             /* no progress in sending what the host should take */
 	uint64_t linger_ns;           /* after C2HTermReq or Disconnect: until the host closes */
 	uint64_t keep_alive_grace_ns; /* on top of KATO */
-	uint64_t fence_ns;            /* an I/O command waits for the fence at most; then it fails */
-	uint64_t drain_ns;            /* target_drain(): until connections are cut */
+	uint64_t fence_ns; /* an I/O command waits for the fence at most; then it fails */
+	uint64_t drain_ns; /* target_drain(): until connections are cut */
 };
 
 struct target_config {
@@ -91,26 +91,26 @@ struct target_config {
 	size_t subsystem_count;
 	const struct target_listener_config *listeners;
 	size_t listener_count;
-	const char *discovery_nqn; /* unique NQN of the discovery subsystem; NULL: the well-known one */
+	const char *discovery_nqn; /* of its own; NULL: the well-known one alone */
 	const struct log *log;     /* NULL: silent; must outlive the target */
 	struct target_limits limits;
 
 	/* For target_new() only. */
-	unsigned int reactors;  /* threads; 0: as many as @cores, or 1 */
-	const int *cores;       /* CPU of each reactor, or NULL: not pinned */
+	unsigned int reactors; /* threads; 0: as many as @cores, or 1 */
+	const int *cores;      /* CPU of each reactor, or NULL: not pinned */
 	size_t core_count;
 	struct io_loop_options loop;
 
 	/* For tests only: what the simulator plants to see its oracles fire. */
 	struct target_hooks {
-		bool no_fence; /* serve I/O at once, whatever the host's dead associations still do */
+		bool no_fence; /* I/O is served at once, whatever dead associations still do */
 	} hooks;
 };
 
 /* Defaults for everything but subsystems and listeners. */
 void target_config_init(struct target_config *c);
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* -EINVAL with a sentence that names the offending value; -ENOMEM; errors of making a loop. */
 int target_new(const struct target_config *c, struct target **ret_target, struct err *err);
@@ -145,38 +145,38 @@ bool target_drained(const struct target *t);
 /* Must be drained, or never started. Takes NULL, returns NULL. */
 struct target *target_free(struct target *t);
 
-/* ---- statistics: any thread, at any time ---------------------------------------------------- */
+/* ---- statistics: any thread, at any time ----------------------------------------------------- */
 
 /* Why connections ended. The texts are stable: they are metric labels and log values. */
 #define TARGET_CLOSE_LIST(X)                                                                       \
-	X(HOST_CLOSED, "host_closed")           /* end of stream */                                \
-	X(HOST_RESET, "host_reset")             /* the stream broke */                             \
-	X(HOST_TERM, "host_term")               /* H2CTermReq */                                   \
-	X(DISCONNECTED, "disconnected")         /* Disconnect command */                           \
-	X(PDU_FIELD, "pdu_field")               /* FES 1 */                                        \
-	X(PDU_SEQUENCE, "pdu_sequence")         /* FES 2 */                                        \
-	X(PDU_HDGST, "pdu_hdgst")               /* FES 3 */                                        \
-	X(PDU_RANGE, "pdu_range")               /* FES 4 */                                        \
-	X(PDU_LIMIT, "pdu_limit")               /* FES 5 */                                        \
-	X(PDU_UNSUPPORTED, "pdu_unsupported")   /* FES 6 */                                        \
-	X(QUEUE_OVERRUN, "queue_overrun")       /* more commands than the queue has entries */     \
-	X(CONNECT_REFUSED, "connect_refused")   /* the Connect command failed */                   \
+	X(HOST_CLOSED, "host_closed")         /* end of stream */                                  \
+	X(HOST_RESET, "host_reset")           /* the stream broke */                               \
+	X(HOST_TERM, "host_term")             /* H2CTermReq */                                     \
+	X(DISCONNECTED, "disconnected")       /* Disconnect command */                             \
+	X(PDU_FIELD, "pdu_field")             /* FES 1 */                                          \
+	X(PDU_SEQUENCE, "pdu_sequence")       /* FES 2 */                                          \
+	X(PDU_HDGST, "pdu_hdgst")             /* FES 3 */                                          \
+	X(PDU_RANGE, "pdu_range")             /* FES 4 */                                          \
+	X(PDU_LIMIT, "pdu_limit")             /* FES 5 */                                          \
+	X(PDU_UNSUPPORTED, "pdu_unsupported") /* FES 6 */                                          \
+	X(QUEUE_OVERRUN, "queue_overrun")     /* more commands than the queue has entries */       \
+	X(CONNECT_REFUSED, "connect_refused") /* the Connect command failed */                     \
 	X(ICREQ_TIMEOUT, "icreq_timeout")                                                          \
 	X(CONNECT_TIMEOUT, "connect_timeout")                                                      \
 	X(FIRST_COMMAND_TIMEOUT, "first_command_timeout")                                          \
 	X(TRANSFER_TIMEOUT, "transfer_timeout")                                                    \
 	X(SEND_TIMEOUT, "send_timeout")                                                            \
 	X(KEEP_ALIVE, "keep_alive_timeout")                                                        \
-	X(CONTROLLER_GONE, "controller_gone")   /* the admin queue ended, or a controller reset */ \
-	X(TOO_MANY, "too_many_connections")     /* refused at accept */                            \
+	X(CONTROLLER_GONE, "controller_gone") /* the admin queue ended, or a controller reset */   \
+	X(TOO_MANY, "too_many_connections")   /* refused at accept */                              \
 	X(NO_MEMORY, "no_memory")                                                                  \
-	X(DRAINED, "drained")                   /* the target is stopping */
+	X(DRAINED, "drained") /* the target is stopping */
 
 enum target_close {
 #define TARGET_CLOSE_ENUM(id, text) TARGET_CLOSE_##id,
 	TARGET_CLOSE_LIST(TARGET_CLOSE_ENUM)
 #undef TARGET_CLOSE_ENUM
-	TARGET_CLOSE_COUNT
+		TARGET_CLOSE_COUNT
 };
 
 const char *target_close_name(enum target_close reason);
@@ -188,8 +188,8 @@ struct target_io_stats {
 };
 
 struct target_stats {
-	uint64_t accepted;  /* connections, ever */
-	uint64_t open;      /* now */
+	uint64_t accepted; /* connections, ever */
+	uint64_t open;     /* now */
 	uint64_t closed[TARGET_CLOSE_COUNT];
 	uint64_t accept_errors;    /* out of descriptors, for instance */
 	uint64_t connects;         /* Connect commands that succeeded */
@@ -197,8 +197,8 @@ struct target_stats {
 	uint64_t controllers;      /* now */
 	uint64_t admin_commands;
 	uint64_t ddgst_errors;
-	uint64_t fence_waits;    /* I/O commands that waited for the fence */
-	uint64_t fence_expired;  /* ... in vain, for limits.fence_ns */
+	uint64_t fence_waits;                          /* I/O commands that waited for the fence */
+	uint64_t fence_expired;                        /* ... in vain, for limits.fence_ns */
 	uint64_t arena_bytes, arena_used, arena_waits; /* waits: commands that found it empty */
 	struct target_io_stats io;
 };
@@ -221,8 +221,10 @@ struct target_ctrl_info {
 	struct target_io_stats io;
 };
 
-/* Calls @fn for each controller, with the control lock held: be quick, call nothing of the target. */
-void target_visit_ctrls(struct target *t, void (*fn)(void *arg, const struct target_ctrl_info *info),
-			void *arg);
+/*
+ * Calls @fn for each controller, with the control lock held: be quick, call nothing of the target.
+ */
+void target_visit_ctrls(struct target *t,
+			void (*fn)(void *arg, const struct target_ctrl_info *info), void *arg);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tenant: one host as far as one core has connections of it. Memory is charged to it, so that a
- * host does not get more by making more connections. Hosts are told apart by their NQN, which is what
- * access is granted by; a host may choose its host identifier as it likes.
+ * host does not get more by making more connections. Hosts are told apart by their NQN, which is
+ * what access is granted by; a host may choose its host identifier as it likes.
  *
  * Thread: the reactor's.
  */

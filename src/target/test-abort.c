@@ -82,7 +82,8 @@ static void data_outstanding(void)
 	unsigned int writes = rig.stores[0].count[STORE_WRITE];
 	uint16_t cid = submit_rw(NVME_NVM_WRITE, 16);
 
-	ok(peer_next(&io, &pdu, NULL, 0, NULL) && pdu.ch.type == TCP_PDU_R2T, "a write waits for its data");
+	ok(peer_next(&io, &pdu, NULL, 0, NULL) && pdu.ch.type == TCP_PDU_R2T,
+	   "a write waits for its data");
 	is_u64(do_abort(1, cid), 1, "aborted then: not at once");
 	tcp_build_h2c_data(&io.tx, &h, cid, le16_to_cpu(pdu.r2t.ttag), 0, &iov, 1, 4096, false);
 	peer_pdu(&io, &h);
@@ -166,7 +167,10 @@ static void limit(void)
 	struct nvme_cpl cpl;
 	bool good = true;
 
-	/* The first goes out alone; the others arrive together, so none of them is answered in between. */
+	/*
+	 * The first goes out alone; the others arrive together, so none of them is answered in
+	 * between.
+	 */
 	for (int i = 0; i < TGT_ABORT_LIMIT + 2; i++)
 		submit_abort(1, 7777);
 	cpl = peer_wait(&admin, admin.cid);

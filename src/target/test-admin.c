@@ -21,9 +21,10 @@ static struct peer admin;
 static uint16_t cntlid;
 static uint8_t buf[16384];
 
-/* ---- Identify --------------------------------------------------------------------------------------------------- */
+/* ---- Identify -------------------------------------------------------------------------------- */
 
-static struct nvme_cpl identify_len(uint8_t cns, uint32_t nsid, uint16_t cntid, uint8_t csi, uint32_t len)
+static struct nvme_cpl identify_len(uint8_t cns, uint32_t nsid, uint16_t cntid, uint8_t csi,
+				    uint32_t len)
 {
 	struct nvme_cmd cmd;
 
@@ -74,10 +75,13 @@ static void id_ctrl(void)
 	is_u64(id->sqes, 0x66, "SQES");
 	is_u64(id->cqes, 0x44, "CQES");
 	is_u64(le16_to_cpu(id->maxcmd), 128, "MAXCMD");
-	is_u64(le16_to_cpu(id->oncs), NVME_ONCS_COMPARE | NVME_ONCS_DATASET_MGMT | NVME_ONCS_WRITE_ZEROES |
-					      NVME_ONCS_FEATURE_SAVE | NVME_ONCS_VERIFY, "ONCS");
+	is_u64(le16_to_cpu(id->oncs),
+	       NVME_ONCS_COMPARE | NVME_ONCS_DATASET_MGMT | NVME_ONCS_WRITE_ZEROES |
+		       NVME_ONCS_FEATURE_SAVE | NVME_ONCS_VERIFY,
+	       "ONCS");
 	is_u64(le16_to_cpu(id->fuses), 0, "FUSES");
-	is_u64(id->vwc, NVME_VWC_PRESENT | NVME_VWC_FLUSH_ALL_ACCEPTED, "E013: VWC, as one of the stores has it");
+	is_u64(id->vwc, NVME_VWC_PRESENT | NVME_VWC_FLUSH_ALL_ACCEPTED,
+	       "E013: VWC, as one of the stores has it");
 	is_u64(le32_to_cpu(id->sgls), 1 << 0 | 1 << 20 | 1 << 21, "SGLS: bytes, offset, transport");
 	is_str((const char *)id->subnqn, RIG_NQN, "SUBNQN");
 	is_u64(le32_to_cpu(id->ioccsz), (64 + 8192) / 16, "IOCCSZ");
@@ -97,13 +101,15 @@ static void id_ns(void)
 
 	is_status(&cpl, SUCCESS, "Identify Namespace");
 	is_u64(le64_to_cpu(id->nsze), RIG_BLOCKS, "NSZE");
-	ok(le64_to_cpu(id->ncap) == RIG_BLOCKS && le64_to_cpu(id->nuse) == RIG_BLOCKS, "NCAP, NUSE");
+	ok(le64_to_cpu(id->ncap) == RIG_BLOCKS && le64_to_cpu(id->nuse) == RIG_BLOCKS,
+	   "NCAP, NUSE");
 	is_u64(id->lbaf[0].lbads, 9, "LBADS");
 	is_u64(id->nlbaf, 0, "one format");
 	is_u64(id->nmic, NVME_NMIC_SHARED, "NMIC");
 	is_u64(le32_to_cpu(id->anagrpid), 1, "ANAGRPID");
 	is_u64(id->nsattr, 0, "NSATTR");
-	is_mem(id->nguid, "\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1", 16, "NGUID");
+	is_mem(id->nguid, "\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1\xa1", 16,
+	       "NGUID");
 	identify(NVME_CNS_NS, 7);
 	is_u64(id->nsattr, NVME_NSATTR_WRITE_PROTECTED, "NSATTR of a read-only namespace");
 	cpl = identify(NVME_CNS_NS, 2);
@@ -127,15 +133,17 @@ static void id_lists(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cns); i++) {
 		identify(cns[i], 0);
-		ok(le32_to_cpu(list[0]) == 1 && le32_to_cpu(list[1]) == 3 && le32_to_cpu(list[2]) == 7 &&
-			   zero(buf + 12, 4096 - 12), "CNS %02xh: 1, 3, 7", cns[i]);
+		ok(le32_to_cpu(list[0]) == 1 && le32_to_cpu(list[1]) == 3 &&
+			   le32_to_cpu(list[2]) == 7 && zero(buf + 12, 4096 - 12),
+		   "CNS %02xh: 1, 3, 7", cns[i]);
 		identify(cns[i], 3);
 		ok(le32_to_cpu(list[0]) == 7 && zero(buf + 4, 4092), "CNS %02xh from 3: 7", cns[i]);
 		cpl = identify(cns[i], 0xfffffffe);
 		is_status(&cpl, INVALID_NAMESPACE, "CNS %02xh from FFFFFFFEh", cns[i]);
 	}
 	identify(NVME_CNS_CTRL_LIST, 0);
-	ok(le16_to_cpu(ctrls->num) == 1 && le16_to_cpu(ctrls->cntlid[0]) == cntlid, "CNS 13h: this controller");
+	ok(le16_to_cpu(ctrls->num) == 1 && le16_to_cpu(ctrls->cntlid[0]) == cntlid,
+	   "CNS 13h: this controller");
 	identify_len(NVME_CNS_CTRL_LIST, 0, (uint16_t)(cntlid + 1), 0, 4096);
 	is_u64(le16_to_cpu(ctrls->num), 0, "CNS 13h: none above");
 	identify(NVME_CNS_NS_CTRL_LIST, 1);
@@ -153,7 +161,8 @@ static void id_others(void)
 	is_status(&cpl, SUCCESS, "descriptors");
 	is_mem(buf, want, sizeof(want), "UUID first");
 	ok(buf[20] == 2 && buf[21] == 16 && buf[40] == 4 && buf[41] == 1 && buf[44] == 0 &&
-		   zero(buf + 45, 4096 - 45), "then NGUID and CSI, then nothing");
+		   zero(buf + 45, 4096 - 45),
+	   "then NGUID and CSI, then nothing");
 	cpl = identify(NVME_CNS_NS_DESC_LIST, 2);
 	is_status(&cpl, INVALID_NAMESPACE, "descriptors of no namespace");
 	cpl = identify(NVME_CNS_INDEPENDENT_NS, 1);
@@ -165,9 +174,12 @@ static void id_others(void)
 	cpl = identify_len(NVME_CNS_CSI_CTRL, 0, 0, NVME_CSI_ZNS, 4096);
 	is_status(&cpl, INVALID_FIELD, "CNS 06h of another command set");
 	cpl = identify(NVME_CNS_IO_COMMAND_SETS, 0);
-	ok(peer_status(&cpl) == 0 && buf[0] == 1 && zero(buf + 1, 4095), "CNS 1Ch: the NVM command set");
+	ok(peer_status(&cpl) == 0 && buf[0] == 1 && zero(buf + 1, 4095),
+	   "CNS 1Ch: the NVM command set");
 	for (unsigned int cns = 0; cns < 256; cns++) {
-		static const uint8_t have[] = { 0, 1, 2, 3, 5, 6, 7, 8, 0x10, 0x11, 0x12, 0x13, 0x1c };
+		static const uint8_t have[] = {
+			0, 1, 2, 3, 5, 6, 7, 8, 0x10, 0x11, 0x12, 0x13, 0x1c
+		};
 
 		if (memchr(have, (int)cns, sizeof(have)))
 			continue;
@@ -185,7 +197,7 @@ static void id_others(void)
 	ok(peer_status(&cpl) != 0, "E005, E007: no buffer");
 }
 
-/* ---- Get Log Page ------------------------------------------------------------------------------------------------- */
+/* ---- Get Log Page ---------------------------------------------------------------------------- */
 
 static struct nvme_cpl get_log(uint8_t lid, uint64_t offset, uint32_t bytes, uint32_t nsid)
 {
@@ -222,10 +234,13 @@ static void logs(void)
 	cpl = get_log(0x0a, 0, 64, 0);
 	is_status(&cpl, LOG_PAGE_INVALID, "a log that is not there");
 	get_log(NVME_LID_EFFECTS, 0, 4096, 0);
-	ok(le32_to_cpu(effects[NVME_ADMIN_IDENTIFY]) == 1 && le32_to_cpu(effects[NVME_ADMIN_FORMAT_NVM]) == 0,
+	ok(le32_to_cpu(effects[NVME_ADMIN_IDENTIFY]) == 1 &&
+		   le32_to_cpu(effects[NVME_ADMIN_FORMAT_NVM]) == 0,
 	   "effects of admin commands");
-	ok(le32_to_cpu(effects[256 + NVME_NVM_WRITE]) == 3 && le32_to_cpu(effects[256 + NVME_NVM_READ]) == 1 &&
-		   le32_to_cpu(effects[256 + NVME_NVM_COPY]) == 0, "effects of I/O commands");
+	ok(le32_to_cpu(effects[256 + NVME_NVM_WRITE]) == 3 &&
+		   le32_to_cpu(effects[256 + NVME_NVM_READ]) == 1 &&
+		   le32_to_cpu(effects[256 + NVME_NVM_COPY]) == 0,
+	   "effects of I/O commands");
 	get_log(NVME_LID_SMART, 0, 512, NVME_NSID_ALL);
 	ok(smart->critical_warning == 0 && smart->spare == 100, "SMART raises no alarm");
 	cpl = get_log(NVME_LID_SMART, 0, 512, 1);
@@ -237,7 +252,8 @@ static void logs(void)
 		   (le16_to_cpu(error[0].status) >> 1 & 0x7ff) == NVME_SC_INVALID_FIELD,
 	   "error log: the newest first, and it was the one just now");
 	get_log(NVME_LID_FEATURE_EFFECTS, 0, 1024, 0);
-	ok(le32_to_cpu(effects[NVME_FID_KEEP_ALIVE]) & 1 && le32_to_cpu(effects[NVME_FID_TIMESTAMP]) == 0,
+	ok(le32_to_cpu(effects[NVME_FID_KEEP_ALIVE]) & 1 &&
+		   le32_to_cpu(effects[NVME_FID_TIMESTAMP]) == 0,
 	   "effects of features");
 }
 
@@ -245,12 +261,15 @@ static void ana(void)
 {
 	const struct nvme_log_ana *head = (const void *)buf;
 	const struct nvme_ana_desc *desc = (const void *)(buf + 16);
-	struct nvme_get_log g = { .lid = NVME_LID_ANA, .bytes = 4096, .lsp = NVME_ANA_LSP_GROUPS_ONLY };
+	struct nvme_get_log g = { .lid = NVME_LID_ANA,
+				  .bytes = 4096,
+				  .lsp = NVME_ANA_LSP_GROUPS_ONLY };
 	struct nvme_cmd cmd;
 
 	get_log(NVME_LID_ANA, 0, 4096, 0);
-	ok(le16_to_cpu(head->ngrps) == 1 && le32_to_cpu(desc->grpid) == 1 && le32_to_cpu(desc->nnsids) == 3 &&
-		   desc->state == NVME_ANA_OPTIMIZED, "ANA: one group of three, optimized");
+	ok(le16_to_cpu(head->ngrps) == 1 && le32_to_cpu(desc->grpid) == 1 &&
+		   le32_to_cpu(desc->nnsids) == 3 && desc->state == NVME_ANA_OPTIMIZED,
+	   "ANA: one group of three, optimized");
 	ok(buf[48] == 1 && buf[52] == 3 && buf[56] == 7, "ANA: their NSIDs");
 	nvme_cmd_init_get_log(&cmd, 0, &g);
 	peer_do(&admin, &cmd, buf, 4096);
@@ -308,7 +327,7 @@ static void log_lengths(void)
 	is_status(&cpl, INVALID_FIELD, "an offset by index");
 }
 
-/* ---- features ----------------------------------------------------------------------------------------------------- */
+/* ---- features -------------------------------------------------------------------------------- */
 
 static struct nvme_cpl get(uint8_t fid, uint8_t sel, uint32_t dw11)
 {
@@ -332,10 +351,14 @@ static void features(void)
 		uint8_t fid;
 		uint32_t initial, value;
 	} plain[] = {
-		{ NVME_FID_ARBITRATION, 7, 0x01020303 }, { NVME_FID_POWER_MANAGEMENT, 0, 0x20 },
-		{ NVME_FID_TEMPERATURE_THRESHOLD, 0xffff, 0x157 }, { NVME_FID_ERROR_RECOVERY, 0, 100 },
-		{ NVME_FID_VOLATILE_WRITE_CACHE, 1, 0 }, { NVME_FID_WRITE_ATOMICITY, 0, 1 },
-		{ NVME_FID_ASYNC_EVENT_CONFIG, 0, NVME_AEC_NS_ATTRIBUTE }, { NVME_FID_KEEP_ALIVE, 0, 5000 },
+		{ NVME_FID_ARBITRATION, 7, 0x01020303 },
+		{ NVME_FID_POWER_MANAGEMENT, 0, 0x20 },
+		{ NVME_FID_TEMPERATURE_THRESHOLD, 0xffff, 0x157 },
+		{ NVME_FID_ERROR_RECOVERY, 0, 100 },
+		{ NVME_FID_VOLATILE_WRITE_CACHE, 1, 0 },
+		{ NVME_FID_WRITE_ATOMICITY, 0, 1 },
+		{ NVME_FID_ASYNC_EVENT_CONFIG, 0, NVME_AEC_NS_ATTRIBUTE },
+		{ NVME_FID_KEEP_ALIVE, 0, 5000 },
 	};
 	struct nvme_cpl cpl;
 
@@ -343,7 +366,8 @@ static void features(void)
 		uint8_t fid = plain[i].fid;
 
 		cpl = get(fid, 0, 0);
-		is_u64(nvme_cpl_dw0(&cpl), plain[i].initial, "feature %02xh: as it was in the beginning", fid);
+		is_u64(nvme_cpl_dw0(&cpl), plain[i].initial,
+		       "feature %02xh: as it was in the beginning", fid);
 		cpl = set(fid, plain[i].value);
 		is_status(&cpl, SUCCESS, "feature %02xh: set", fid);
 		cpl = get(fid, 0, 0);
@@ -351,9 +375,11 @@ static void features(void)
 		cpl = get(fid, 1, 0);
 		is_u64(nvme_cpl_dw0(&cpl), plain[i].initial, "feature %02xh: default", fid);
 		cpl = get(fid, 2, 0);
-		is_u64(nvme_cpl_dw0(&cpl), plain[i].initial, "feature %02xh: saved is default", fid);
+		is_u64(nvme_cpl_dw0(&cpl), plain[i].initial, "feature %02xh: saved is default",
+		       fid);
 		cpl = get(fid, 3, 0);
-		is_u64(nvme_cpl_dw0(&cpl), NVME_FEATURE_CAP_CHANGEABLE, "feature %02xh: capabilities", fid);
+		is_u64(nvme_cpl_dw0(&cpl), NVME_FEATURE_CAP_CHANGEABLE,
+		       "feature %02xh: capabilities", fid);
 		cpl = get(fid, 4, 0);
 		is_status(&cpl, INVALID_FIELD, "feature %02xh: SEL 4", fid);
 		set(fid, plain[i].initial);
@@ -395,7 +421,8 @@ static void feature_rules(void)
 	cpl = set(NVME_FID_NUMBER_OF_QUEUES, 0xffff0000);
 	is_status(&cpl, INVALID_FIELD, "queues: 65536");
 	cpl = get(NVME_FID_HOST_ID, 0, 1);
-	ok(peer_status(&cpl) == 0 && buf[0] == 0x11 && buf[15] == 0x11 && buf[16] == 0, "host identifier");
+	ok(peer_status(&cpl) == 0 && buf[0] == 0x11 && buf[15] == 0x11 && buf[16] == 0,
+	   "host identifier");
 	cpl = get(NVME_FID_HOST_ID, 0, 0);
 	is_status(&cpl, INVALID_FIELD, "host identifier of 64 bits");
 	cpl = set(NVME_FID_HOST_ID, 1);
@@ -440,7 +467,7 @@ static void opcodes(void)
 	is_u64(refused, 256 - sizeof(have), "E010: every other admin opcode is Invalid Opcode");
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static uint16_t post_aer(void)
 {
@@ -482,12 +509,14 @@ static void events(void)
 	change_ns(3);
 	cpl = peer_wait(&admin, cid[0]);
 	e = nvme_event_decode(nvme_cpl_dw0(&cpl));
-	ok(e.type == NVME_EVENT_NOTICE && e.info == NVME_NOTICE_NS_ATTRIBUTE && e.lid == NVME_LID_CHANGED_NS,
+	ok(e.type == NVME_EVENT_NOTICE && e.info == NVME_NOTICE_NS_ATTRIBUTE &&
+		   e.lid == NVME_LID_CHANGED_NS,
 	   "Namespace Attribute Changed");
 	cpl = peer_wait(&admin, cid[1]);
 	is_u64(le16_to_cpu(cpl.status), 0xffff, "D006: one event, however often it happened");
 	get_log(NVME_LID_CHANGED_NS, 0, 4096, 0);
-	ok(le32_to_cpu(list[0]) == 1 && le32_to_cpu(list[1]) == 3 && zero(buf + 8, 4088), "the changed namespaces");
+	ok(le32_to_cpu(list[0]) == 1 && le32_to_cpu(list[1]) == 3 && zero(buf + 8, 4088),
+	   "the changed namespaces");
 	get_log(NVME_LID_CHANGED_NS, 0, 4096, 0);
 	ok(zero(buf, 4096), "... which reading clears");
 	change_ns(7);
@@ -496,7 +525,8 @@ static void events(void)
 	for (uint32_t nsid = 1; nsid <= 1030; nsid++)
 		change_ns(nsid);
 	get_log(NVME_LID_CHANGED_NS, 0, 4096, 0);
-	ok(le32_to_cpu(list[0]) == NVME_NSID_ALL && zero(buf + 4, 4092), "A006: more than 1024 namespaces");
+	ok(le32_to_cpu(list[0]) == NVME_NSID_ALL && zero(buf + 4, 4092),
+	   "A006: more than 1024 namespaces");
 	cpl = peer_wait(&admin, cid[2]);
 	is_status(&cpl, SUCCESS, "what happened while it was masked is told then");
 	get_log(NVME_LID_CHANGED_NS, 0, 4096, 0);
@@ -522,7 +552,7 @@ static void events(void)
 	peer_enable(&admin);
 }
 
-/* ---- keep alive --------------------------------------------------------------------------------------------------- */
+/* ---- keep alive ------------------------------------------------------------------------------ */
 
 static void keep_alive(void)
 {

@@ -47,7 +47,8 @@ static bool filled(const struct tgt_buf *b, int c)
 
 static void sizes(void)
 {
-	static const uint32_t bytes[] = { 1, 512, 4096, 4097, 65536, 262144, 262145, 1 << 20, 2 << 20 };
+	static const uint32_t bytes[] = { 1,      512,    4096,    4097,   65536,
+					  262144, 262145, 1 << 20, 2 << 20 };
 	struct tgt_arena a;
 	struct tgt_arena_user u = { 0 };
 
@@ -55,7 +56,8 @@ static void sizes(void)
 	for (size_t i = 0; i < ARRAY_SIZE(bytes); i++) {
 		struct tgt_buf b;
 
-		ok(tgt_arena_get(&a, &u, bytes[i], false, &b) == TGT_ARENA_OK, "%u bytes are given", bytes[i]);
+		ok(tgt_arena_get(&a, &u, bytes[i], false, &b) == TGT_ARENA_OK, "%u bytes are given",
+		   bytes[i]);
 		is_u64(total(&b), bytes[i], "the vectors sum to %u", bytes[i]);
 		is_u64(b.niov, (bytes[i] + TGT_ARENA_SLAB - 1) / TGT_ARENA_SLAB,
 		       "as few vectors as can be for %u", bytes[i]);
@@ -69,7 +71,8 @@ static void sizes(void)
 }
 
 /* Takes what @control may have, in the name of one user after the other; returns how many. */
-static int exhaust(struct tgt_arena *a, bool control, struct tgt_arena_user *u, struct tgt_buf *held)
+static int exhaust(struct tgt_arena *a, bool control, struct tgt_arena_user *u,
+		   struct tgt_buf *held)
 {
 	uint32_t bytes = 1 << 20;
 	int n = 0;
@@ -101,9 +104,10 @@ static void shares(void)
 	tgt_arena_init(&a, loop, SLABS * TGT_ARENA_SLAB);
 	while (tgt_arena_get(&a, &greedy, 4096, false, &held[n]) == TGT_ARENA_OK)
 		n++;
-	ok(n >= SLABS * 64 * 2 / 5 && n <= SLABS * 64 / 2, "one alone gets about half (%u of %d)", n,
-	   SLABS * 64);
-	is_u64(tgt_arena_get(&a, &greedy, 4096, false, &b), TGT_ARENA_OVER, "then it has its share");
+	ok(n >= SLABS * 64 * 2 / 5 && n <= SLABS * 64 / 2, "one alone gets about half (%u of %d)",
+	   n, SLABS * 64);
+	is_u64(tgt_arena_get(&a, &greedy, 4096, false, &b), TGT_ARENA_OVER,
+	       "then it has its share");
 	ok(tgt_arena_get(&a, &late, 1 << 20, false, &b) == TGT_ARENA_OK, "a newcomer finds room");
 	tgt_arena_put(&a, &late, &b);
 	ok(tgt_arena_get(&a, &greedy, 8192, true, &b) == TGT_ARENA_OK,
@@ -133,7 +137,8 @@ static void hosts(bool control)
 			n++;
 	}
 	ok(n > 0 && host.held[control] <= total_pieces * 3 / 4,
-	   "%d connections of a host hold %u of %u pieces", HOLDERS, host.held[control], total_pieces);
+	   "%d connections of a host hold %u of %u pieces", HOLDERS, host.held[control],
+	   total_pieces);
 	is_u64(tgt_arena_get(&a, &conn[0], 256 << 10, control, &b), TGT_ARENA_OVER, "no more");
 	ok(tgt_arena_get(&a, &other, 256 << 10, control, &b) == TGT_ARENA_OK,
 	   "another host still finds room");
@@ -153,7 +158,8 @@ static void joining(void)
 	tgt_arena_init(&a, loop, SLABS * TGT_ARENA_SLAB);
 	tgt_arena_get(&a, &conn, 8192, true, &b);
 	tgt_arena_user_join(&conn, &host);
-	is_u64(host.held[1], 2, "what a connection holds before it is known whose it is, comes along");
+	is_u64(host.held[1], 2,
+	       "what a connection holds before it is known whose it is, comes along");
 	tgt_arena_user_join(&conn, NULL);
 	is_u64(host.held[1], 0, "and leaves with it");
 	tgt_arena_user_join(&conn, &host);
@@ -174,7 +180,8 @@ static void reserve(void)
 	n = exhaust(&a, false, u, held);
 	is_u64(a.free, a.reserve + 1, "whoever takes it, the reserve and one piece stay");
 	is_u64(tgt_arena_get(&a, &u[n], 65536, false, &b), TGT_ARENA_EMPTY, "for data all is out");
-	ok(tgt_arena_get(&a, &admin, 8192, true, &b) == TGT_ARENA_OK, "but not for control commands");
+	ok(tgt_arena_get(&a, &admin, 8192, true, &b) == TGT_ARENA_OK,
+	   "but not for control commands");
 	tgt_arena_put(&a, &admin, &b);
 	give_back(&a, u, held, n);
 	tgt_arena_deinit(&a);
@@ -221,8 +228,8 @@ static void random_use(void)
 		if (held[i].runs > 0) {
 			sound = sound && filled(&held[i], i + 1);
 			tgt_arena_put(&a, &u[i % 8], &held[i]);
-		} else if (tgt_arena_get(&a, &u[i % 8], (uint32_t)rng_between(&r, 1, 400000), i % 8 == 0,
-					 &held[i]) == TGT_ARENA_OK) {
+		} else if (tgt_arena_get(&a, &u[i % 8], (uint32_t)rng_between(&r, 1, 400000),
+					 i % 8 == 0, &held[i]) == TGT_ARENA_OK) {
 			fill(&held[i], i + 1);
 		} else {
 			held[i].runs = 0;
@@ -235,7 +242,7 @@ static void random_use(void)
 	tgt_arena_deinit(&a);
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------------ */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 struct waiter {
 	struct tgt_arena_waiter w;
@@ -281,7 +288,8 @@ static void waiting(void)
 	ok(!x[0].served, "nor from inside the one who gives");
 	sim_run_for(sim, 1000000);
 	ok(x[2].served == 1 && x[0].served == 2 && x[1].served == 3,
-	   "control commands first, then in order (%d %d %d)", x[2].served, x[0].served, x[1].served);
+	   "control commands first, then in order (%d %d %d)", x[2].served, x[0].served,
+	   x[1].served);
 	for (int i = 0; i < 3; i++)
 		tgt_arena_put(&a, &x[i].u, &x[i].b);
 	sim_run_for(sim, 1000000);

@@ -52,7 +52,7 @@ static struct nvme_cpl try(struct rig *rig, int listener, struct connect *c)
 
 #define refused(rig, c, sc, dw0, ...)                                                              \
 	do {                                                                                       \
-		struct nvme_cpl cpl_ = try(rig, -1, c);                                           \
+		struct nvme_cpl cpl_ = try(rig, -1, c);                                            \
 		is_status(&cpl_, sc, __VA_ARGS__);                                                 \
 		is_u64(nvme_cpl_dw0(&cpl_), dw0, "... which names the field");                     \
 	} while (0)
@@ -67,7 +67,8 @@ static void fields(struct rig *rig)
 	good(rig, &c, 0, NVME_CNTLID_DYNAMIC);
 	cpl = try(rig, -1, &c);
 	is_status(&cpl, SUCCESS, "a right Connect succeeds");
-	ok(nvme_cpl_dw0(&cpl) >= 1 && nvme_cpl_dw0(&cpl) <= NVME_CNTLID_MAX, "with a controller ID, no AUTHREQ");
+	ok(nvme_cpl_dw0(&cpl) >= 1 && nvme_cpl_dw0(&cpl) <= NVME_CNTLID_MAX,
+	   "with a controller ID, no AUTHREQ");
 
 	sqe_of(&c)->recfmt = cpu_to_le16(1);
 	refused(rig, &c, CONNECT_FORMAT, 0, "record format 1");
@@ -104,7 +105,8 @@ static void names(struct rig *rig)
 	memset(c.data.hostnqn, 0x41, sizeof(c.data.hostnqn));
 	memset(c.data.rsvd768, 0x42, sizeof(c.data.rsvd768));
 	refused(rig, &c, CONNECT_INVALID_PARAM, 1 << 16 | 512, "T005: HOSTNQN without an end");
-	ok(!rig_logged(rig, "AAAAAAAA") && !rig_logged(rig, "BBBB"), "T005: and nothing of it is in the log");
+	ok(!rig_logged(rig, "AAAAAAAA") && !rig_logged(rig, "BBBB"),
+	   "T005: and nothing of it is in the log");
 	good(rig, &c, 0, NVME_CNTLID_DYNAMIC);
 	c.data.hostnqn[5] = '\n';
 	refused(rig, &c, CONNECT_INVALID_PARAM, DATA(hostnqn), "HOSTNQN with a line feed");
@@ -125,7 +127,8 @@ static void names(struct rig *rig)
 		cpl = try(rig, 1, &c);
 		is_status(&cpl, SUCCESS, "C007: at a listener that exports all");
 		cpl = try(rig, 0, &c);
-		is_status(&cpl, CONNECT_INVALID_PARAM, "C007: at a listener that does not export it");
+		is_status(&cpl, CONNECT_INVALID_PARAM,
+			  "C007: at a listener that does not export it");
 	}
 }
 
@@ -189,7 +192,8 @@ static void properties(struct rig *rig)
 	peer_connect(&p, RIG_NQN, 0, NVME_CNTLID_DYNAMIC, 32, 0);
 	cap = nvme_cap_decode(peer_get(&p, NVME_REG_CAP, 8));
 	is_u64(cap.max_entries, 128, "CAP.MQES");
-	ok(cap.cqr && cap.mpsmin == 0 && cap.mpsmax == 0 && !cap.nssrs, "CAP: contiguous, 4 KiB, no NSSR");
+	ok(cap.cqr && cap.mpsmin == 0 && cap.mpsmax == 0 && !cap.nssrs,
+	   "CAP: contiguous, 4 KiB, no NSSR");
 	is_u64(cap.css, NVME_CAP_CSS_NVM | NVME_CAP_CSS_IO_COMMAND_SETS, "CAP.CSS");
 	is_u64(peer_get(&p, NVME_REG_VS, 4), NVME_VS_2_0, "VS");
 	is_u64(peer_get(&p, NVME_REG_CC, 4), 0, "CC");
@@ -214,14 +218,19 @@ static void properties(struct rig *rig)
 	cpl = peer_do(&p, &cmd, NULL, 0);
 	is_status(&cpl, INVALID_FIELD, "setting CC as 8 bytes");
 
-	peer_set(&p, NVME_REG_CC, nvme_cc_encode((struct nvme_cc){ .en = true, .iosqes = 7, .iocqes = 4 }));
+	peer_set(&p, NVME_REG_CC,
+		 nvme_cc_encode((struct nvme_cc){ .en = true, .iosqes = 7, .iocqes = 4 }));
 	is_u64(peer_get(&p, NVME_REG_CSTS, 4), NVME_CSTS_CFS, "entries of 128 bytes: fatal status");
 	peer_set(&p, NVME_REG_CC, 0);
 	is_u64(peer_get(&p, NVME_REG_CSTS, 4), 0, "a reset clears it");
-	peer_set(&p, NVME_REG_CC, nvme_cc_encode((struct nvme_cc){ .en = true, .mps = 1, .iosqes = 6, .iocqes = 4 }));
+	peer_set(
+		&p, NVME_REG_CC,
+		nvme_cc_encode((struct nvme_cc){ .en = true, .mps = 1, .iosqes = 6, .iocqes = 4 }));
 	is_u64(peer_get(&p, NVME_REG_CSTS, 4), NVME_CSTS_CFS, "pages of 8 KiB: fatal status");
 	peer_set(&p, NVME_REG_CC, 0);
-	peer_set(&p, NVME_REG_CC, nvme_cc_encode((struct nvme_cc){ .en = true, .css = 6, .iosqes = 6, .iocqes = 4 }));
+	peer_set(
+		&p, NVME_REG_CC,
+		nvme_cc_encode((struct nvme_cc){ .en = true, .css = 6, .iosqes = 6, .iocqes = 4 }));
 	is_u64(peer_get(&p, NVME_REG_CSTS, 4), NVME_CSTS_RDY, "all command sets: ready");
 	peer_close(&p);
 	rig_run(rig, RIG_MS);
@@ -242,7 +251,8 @@ static void reset_waits(struct rig *rig)
 	peer_submit(&io, &cmd, buf, 512);
 	rig_run(rig, RIG_MS);
 	peer_set(&a, NVME_REG_CC, 0);
-	is_u64(peer_get(&a, NVME_REG_CSTS, 4), NVME_CSTS_RDY, "reset: RDY stays while a write is in the store");
+	is_u64(peer_get(&a, NVME_REG_CSTS, 4), NVME_CSTS_RDY,
+	       "reset: RDY stays while a write is in the store");
 	ok(peer_ends(&io, RIG_S), "reset: I/O queues end");
 	rig_store_release(&rig->stores[0]);
 	rig_run(rig, RIG_MS);
@@ -257,7 +267,8 @@ static void reset_waits(struct rig *rig)
 static void shutdown_flushes(struct rig *rig)
 {
 	struct peer a;
-	uint32_t cc = nvme_cc_encode((struct nvme_cc){ .en = true, .iosqes = 6, .iocqes = 4, .shn = 1 });
+	uint32_t cc =
+		nvme_cc_encode((struct nvme_cc){ .en = true, .iosqes = 6, .iocqes = 4, .shn = 1 });
 	unsigned int before;
 
 	peer_admin(&a, rig, RIG_NQN);

@@ -21,8 +21,8 @@ static void start(void)
 	loops[0] = rig.loop;
 	loops[1] = second = sim_loop_new(rig.node);
 	rig.config.listener_count = 0;
-	ok(target_new_on_loops(&rig.config, loops, 2, &rig.target, &err) == 0, "a target on two loops %s",
-	   err.text);
+	ok(target_new_on_loops(&rig.config, loops, 2, &rig.target, &err) == 0,
+	   "a target on two loops %s", err.text);
 	ok(target_start(rig.target, &err) == 0, "started");
 }
 
@@ -66,7 +66,7 @@ static uint8_t read_byte(struct peer *p, uint64_t slba)
 	return buf[0];
 }
 
-/* ---- a message that is held up ---------------------------------------------------------------------------------- */
+/* ---- a message that is held up --------------------------------------------------------------- */
 
 static void (*on_notice)(struct io_msg *m);
 static struct io_msg *held_up;
@@ -138,7 +138,7 @@ static void end_not_heard(void)
 	rig_run(&rig, RIG_S);
 }
 
-/* ---- messages that arrive ------------------------------------------------------------------------------------------ */
+/* ---- messages that arrive -------------------------------------------------------------------- */
 
 /* Abort, events and the end of a controller cross from core to core. */
 static void messages(void)

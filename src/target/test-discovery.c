@@ -20,7 +20,9 @@ static uint8_t page[64 * 1024];
 
 static struct nvme_cpl read_log(struct peer *p, uint64_t offset, uint32_t bytes, bool rae)
 {
-	struct nvme_get_log g = { .lid = NVME_LID_DISCOVERY, .offset = offset, .bytes = bytes, .rae = rae };
+	struct nvme_get_log g = {
+		.lid = NVME_LID_DISCOVERY, .offset = offset, .bytes = bytes, .rae = rae
+	};
 	struct nvme_cmd cmd;
 
 	memset(page, 0xee, sizeof(page));
@@ -52,7 +54,8 @@ static const char *trsvcid(size_t i)
 	return nvme_text_decode(entry(i)->trsvcid, 32, text, sizeof(text));
 }
 
-static void open_as(struct peer *p, struct rig *rig, int listener, const char *host, const char *nqn)
+static void open_as(struct peer *p, struct rig *rig, int listener, const char *host,
+		    const char *nqn)
 {
 	struct nvme_cpl cpl;
 
@@ -73,7 +76,8 @@ static void contents(struct rig *rig)
 	open_as(&p, rig, 0, RIG_HOST, NVME_DISCOVERY_NQN);
 	cpl = read_log(&p, 0, 8192, false);
 	is_status(&cpl, SUCCESS, "the log is read");
-	is_u64(le64_to_cpu(head()->numrec), 3, "a host that one subsystem admits: itself and two listeners");
+	is_u64(le64_to_cpu(head()->numrec), 3,
+	       "a host that one subsystem admits: itself and two listeners");
 	is_u64(le16_to_cpu(head()->recfmt), 0, "RECFMT");
 	is_u64(entry(0)->subtype, NVME_SUBTYPE_CURRENT, "D005: the service itself comes first");
 	is_str((const char *)entry(0)->subnqn, NVME_DISCOVERY_NQN, "D005: by its name");
@@ -87,11 +91,13 @@ static void contents(struct rig *rig)
 	is_u64(le16_to_cpu(entry(1)->portid), 1, "PORTID");
 	is_u64(le16_to_cpu(entry(1)->cntlid), NVME_CNTLID_DYNAMIC, "CNTLID FFFFh");
 	ok(le16_to_cpu(entry(1)->asqsz) >= 32, "ASQSZ of at least 32");
-	is_u64(entry(1)->treq & NVME_TREQ_SECURE_MASK, NVME_TREQ_NOT_SPECIFIED, "D008: TREQ without TLS");
+	is_u64(entry(1)->treq & NVME_TREQ_SECURE_MASK, NVME_TREQ_NOT_SPECIFIED,
+	       "D008: TREQ without TLS");
 	is_u64(entry(1)->tsas[0], NVME_TCP_SECTYPE_NONE, "D008: TSAS without TLS");
 	stripped = entry(1)->traddr[255] == ' ' && entry(1)->trsvcid[31] == ' ';
 	ok(stripped, "C014: addresses are padded with spaces");
-	ok(page[1024 * 4] == 0 && page[8191] == 0, "D005: the header counts what is there, then zeroes");
+	ok(page[1024 * 4] == 0 && page[8191] == 0,
+	   "D005: the header counts what is there, then zeroes");
 	peer_close(&p);
 
 	open_as(&p, rig, 0, RIG_HOST2, NVME_DISCOVERY_NQN);
@@ -232,7 +238,8 @@ static void events(struct rig *rig)
 	tgt_discovery_changed(rig->target);
 	cpl = peer_wait(&p, cid);
 	e = nvme_event_decode(nvme_cpl_dw0(&cpl));
-	ok(e.type == NVME_EVENT_NOTICE && e.info == NVME_NOTICE_DISCOVERY && e.lid == NVME_LID_DISCOVERY,
+	ok(e.type == NVME_EVENT_NOTICE && e.info == NVME_NOTICE_DISCOVERY &&
+		   e.lid == NVME_LID_DISCOVERY,
 	   "D006: one that it does: Discovery Log Page Change");
 	nvme_cmd_init_async_event(&cmd);
 	cid = peer_submit(&p, &cmd, NULL, 0);
@@ -274,14 +281,16 @@ static void addresses(void)
 	read_log(&p, 0, 16384, false);
 	/* The in-process connection has a loopback address. */
 	is_u64(le64_to_cpu(head()->numrec), 5, "itself and four listeners");
-	is_str((const char *)entry(0)->subnqn, "nqn.2026-11.io.penstock:discovery", "D009: its own name");
+	is_str((const char *)entry(0)->subnqn, "nqn.2026-11.io.penstock:discovery",
+	       "D009: its own name");
 	is_str(traddr(1), "127.0.0.1", "a wildcard: where the host reached us");
 	is_str(trsvcid(1), "4420", "... at the port of the listener");
 	is_str(traddr(2), "127.0.0.1", "loopback is shown to whoever came through it");
 	is_str(traddr(3), "192.0.2.7", "what is to be advertised");
 	is_str(trsvcid(3), "8009", "... with its port");
 	is_u64(entry(4)->adrfam, NVME_ADRFAM_IPV6, "IPv6");
-	ok(strchr(traddr(4), ':') && !strchr(traddr(4), '['), "... without brackets: %s", traddr(4));
+	ok(strchr(traddr(4), ':') && !strchr(traddr(4), '['), "... without brackets: %s",
+	   traddr(4));
 	peer_close(&p);
 	open_as(&p, &rig, 0, RIG_HOST, NVME_DISCOVERY_NQN);
 	peer_close(&p);

@@ -41,7 +41,7 @@ static void fill(uint8_t *p, size_t n, uint64_t seed)
 	rng_fill(&r, p, n);
 }
 
-/* ---- data ------------------------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 static void sizes(struct peer *p, const char *how)
 {
@@ -56,7 +56,8 @@ static void sizes(struct peer *p, const char *how)
 		memset(in, 0, n);
 		w = rw(p, NVME_NVM_WRITE, 1, 0, blocks[i], 0, out, n);
 		r = rw(p, NVME_NVM_READ, 1, 0, blocks[i], 0, in, n);
-		right = right && peer_status(&w) == 0 && peer_status(&r) == 0 && memcmp(in, out, n) == 0;
+		right = right && peer_status(&w) == 0 && peer_status(&r) == 0 &&
+			memcmp(in, out, n) == 0;
 	}
 	ok(right, "512 bytes to 1 MiB are read as they were written, %s", how);
 }
@@ -87,9 +88,12 @@ static void with_digests(void)
 		bool hdgst, ddgst;
 		const char *name;
 	} cases[] = {
-		{ 0, true, false, "with header digest" },  { 0, false, true, "with data digest" },
-		{ 0, true, true, "with both digests" },    { 1, false, false, "aligned to 8" },
-		{ 31, false, false, "aligned to 128" },    { 31, true, true, "aligned to 128, both digests" },
+		{ 0, true, false, "with header digest" },
+		{ 0, false, true, "with data digest" },
+		{ 0, true, true, "with both digests" },
+		{ 1, false, false, "aligned to 8" },
+		{ 31, false, false, "aligned to 128" },
+		{ 31, true, true, "aligned to 128, both digests" },
 		{ 6, true, false, "aligned to 28, header digest" },
 	};
 
@@ -99,7 +103,8 @@ static void with_digests(void)
 
 		peer_open(&p, &rig, -1);
 		peer_ic(&p, cases[i].hpda, cases[i].hdgst, cases[i].ddgst);
-		is_u64(p.hdgst << 1 | p.ddgst, cases[i].hdgst << 1 | cases[i].ddgst, "digests as asked for");
+		is_u64(p.hdgst << 1 | p.ddgst, cases[i].hdgst << 1 | cases[i].ddgst,
+		       "digests as asked for");
 		cpl = peer_connect(&p, RIG_NQN, 2, cntlid, 128, 0);
 		is_status(&cpl, SUCCESS, "connected, %s", cases[i].name);
 		sizes(&p, cases[i].name);
@@ -160,7 +165,8 @@ static void success_flag(void)
 			bytes += n;
 			chunks++;
 		}
-		ok(order && bytes == 1 << 20 && chunks == 4, "1 MiB in 4 C2HData, in order, LAST on the last");
+		ok(order && bytes == 1 << 20 && chunks == 4,
+		   "1 MiB in 4 C2HData, in order, LAST on the last");
 		ok(success != sqflow && rsp == sqflow, "I017: CATTR %d: %s", sqflow ? 0 : 4,
 		   sqflow ? "a completion" : "SUCCESS instead of a completion");
 		peer_close(&p);
@@ -192,8 +198,9 @@ static void deep(void)
 
 			if (half == 0)
 				fill(out + i * 16384, 16384, 500 + (uint64_t)i);
-			tcp_build_h2c_data(&io.tx, &h, le16_to_cpu(r2t[i].cccid), le16_to_cpu(r2t[i].ttag),
-					   (uint32_t)half * 8192, &iov, 1, 8192, half == 1);
+			tcp_build_h2c_data(&io.tx, &h, le16_to_cpu(r2t[i].cccid),
+					   le16_to_cpu(r2t[i].ttag), (uint32_t)half * 8192, &iov, 1,
+					   8192, half == 1);
 			peer_pdu(&io, &h);
 		}
 	}
@@ -244,7 +251,8 @@ static void bad_digest(void)
 		struct iovec iov = { in, 512 };
 		struct tcp_tx_pdu h = { 0 };
 
-		tcp_build_h2c_data(&p.tx, &h, p.cid, le16_to_cpu(pdu.r2t.ttag), 0, &iov, 1, 512, true);
+		tcp_build_h2c_data(&p.tx, &h, p.cid, le16_to_cpu(pdu.r2t.ttag), 0, &iov, 1, 512,
+				   true);
 		peer_pdu(&p, &h);
 		p.out[p.out_len - 1] ^= 1;
 	}
@@ -258,7 +266,7 @@ static void bad_digest(void)
 	peer_close(&p);
 }
 
-/* ---- SGLs ------------------------------------------------------------------------------------------------------- */
+/* ---- SGLs ------------------------------------------------------------------------------------ */
 
 static struct nvme_cpl with_sgl(uint8_t opc, struct nvme_sgl_desc sgl, uint32_t capsule)
 {
@@ -322,7 +330,7 @@ static void sgls(void)
 	is_status(&cpl, SUCCESS, "T032: the next command knows nothing of those");
 }
 
-/* ---- commands --------------------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static void ranges(void)
 {
@@ -331,9 +339,15 @@ static void ranges(void)
 		uint32_t nlb;
 		bool good;
 	} cases[] = {
-		{ 0, 1, true }, { RIG_BLOCKS - 1, 1, true }, { RIG_BLOCKS - 8, 8, true }, { RIG_BLOCKS, 1, false },
-		{ RIG_BLOCKS - 1, 2, false }, { UINT64_MAX, 1, false }, { UINT64_MAX, 2, false },
-		{ UINT64_MAX - 7, 8, false }, { UINT64_C(1) << 55, 1, false },
+		{ 0, 1, true },
+		{ RIG_BLOCKS - 1, 1, true },
+		{ RIG_BLOCKS - 8, 8, true },
+		{ RIG_BLOCKS, 1, false },
+		{ RIG_BLOCKS - 1, 2, false },
+		{ UINT64_MAX, 1, false },
+		{ UINT64_MAX, 2, false },
+		{ UINT64_MAX - 7, 8, false },
+		{ UINT64_C(1) << 55, 1, false },
 	};
 	static const uint8_t opcs[] = { NVME_NVM_READ, NVME_NVM_WRITE, NVME_NVM_COMPARE };
 
@@ -343,11 +357,12 @@ static void ranges(void)
 
 		memset(out, 0, 4096);
 		for (size_t k = 0; k < ARRAY_SIZE(opcs); k++) {
-			cpl = rw(&io, opcs[k], 1, cases[i].slba, cases[i].nlb, 0, out, cases[i].nlb * 512);
+			cpl = rw(&io, opcs[k], 1, cases[i].slba, cases[i].nlb, 0, out,
+				 cases[i].nlb * 512);
 			if (opcs[k] == NVME_NVM_COMPARE && cases[i].good)
 				continue;
-			is_u64(peer_status(&cpl), want, "E011: opcode %u of %u blocks at %llu", opcs[k],
-			       cases[i].nlb, (unsigned long long)cases[i].slba);
+			is_u64(peer_status(&cpl), want, "E011: opcode %u of %u blocks at %llu",
+			       opcs[k], cases[i].nlb, (unsigned long long)cases[i].slba);
 		}
 		cpl = bare(NVME_NVM_WRITE_ZEROES, 1, cases[i].slba, cases[i].nlb, 0);
 		is_u64(peer_status(&cpl), want, "E011: Write Zeroes");
@@ -400,7 +415,8 @@ static void flushes(void)
 	rig_store_release(&rig.stores[1]);
 	cpl = peer_wait(&io, io.cid);
 	is_status(&cpl, SUCCESS, "E013: Flush of all namespaces");
-	is_u64(rig.stores[0].count[STORE_FLUSH] - before[0], 2, "... the first and the read-only one");
+	is_u64(rig.stores[0].count[STORE_FLUSH] - before[0], 2,
+	       "... the first and the read-only one");
 	is_u64(rig.stores[1].count[STORE_FLUSH] - before[1], 1, "... and the other");
 	rig.stores[1].fail = -EIO;
 	cpl = peer_do(&io, &cmd, NULL, 0);

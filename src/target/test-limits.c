@@ -40,7 +40,9 @@ static void ends_in(struct rig *rig, struct peer *p, uint64_t after, enum target
 
 static void stages(struct rig *rig)
 {
-	struct tcp_icreq ic = { .ch = { .type = TCP_PDU_ICREQ, .hlen = 128, .plen = cpu_to_le32(128) } };
+	struct tcp_icreq ic = {
+		.ch = { .type = TCP_PDU_ICREQ, .hlen = 128, .plen = cpu_to_le32(128) }
+	};
 	struct nvme_cmd cmd;
 	struct peer p, a, io;
 	uint16_t id;
@@ -56,7 +58,8 @@ static void stages(struct rig *rig)
 	peer_open(&p, rig, -1);
 	peer_ic(&p, 0, false, false);
 	peer_connect(&p, RIG_NQN, 0, NVME_CNTLID_DYNAMIC, 32, 0);
-	ends_in(rig, &p, 60 * RIG_S, TARGET_CLOSE_FIRST_COMMAND_TIMEOUT, "no command after Connect");
+	ends_in(rig, &p, 60 * RIG_S, TARGET_CLOSE_FIRST_COMMAND_TIMEOUT,
+		"no command after Connect");
 
 	id = peer_admin(&a, rig, RIG_NQN);
 	peer_io(&io, rig, RIG_NQN, 1, id);
@@ -68,7 +71,8 @@ static void stages(struct rig *rig)
 	ends_in(rig, &io, 60 * RIG_S, TARGET_CLOSE_TRANSFER_TIMEOUT, "data that was asked for");
 	peer_io(&io, rig, RIG_NQN, 1, id);
 	peer_bytes(&io, "\x04\x00\x48", 3);
-	ends_in(rig, &io, 60 * RIG_S, TARGET_CLOSE_TRANSFER_TIMEOUT, "the first three bytes of a PDU");
+	ends_in(rig, &io, 60 * RIG_S, TARGET_CLOSE_TRANSFER_TIMEOUT,
+		"the first three bytes of a PDU");
 	peer_close(&a);
 	rig_run(rig, RIG_MS);
 }
@@ -88,11 +92,13 @@ static void no_reader(struct rig *rig)
 		peer_submit(&io, &cmd, NULL, 0);
 	}
 	rig_run(rig, 20 * RIG_S);
-	is_u64(rig_closed(rig, TARGET_CLOSE_SEND_TIMEOUT) + rig_closed(rig, TARGET_CLOSE_HOST_RESET), 0,
-	       "a host that does not read: 20 seconds are fine");
+	is_u64(rig_closed(rig, TARGET_CLOSE_SEND_TIMEOUT) +
+		       rig_closed(rig, TARGET_CLOSE_HOST_RESET),
+	       0, "a host that does not read: 20 seconds are fine");
 	rig_run(rig, 20 * RIG_S);
-	is_u64(rig_closed(rig, TARGET_CLOSE_SEND_TIMEOUT) + rig_closed(rig, TARGET_CLOSE_HOST_RESET), 1,
-	       "40 are not");
+	is_u64(rig_closed(rig, TARGET_CLOSE_SEND_TIMEOUT) +
+		       rig_closed(rig, TARGET_CLOSE_HOST_RESET),
+	       1, "40 are not");
 	peer_close(&io);
 	peer_close(&a);
 	rig_run(rig, RIG_S);
@@ -203,8 +209,8 @@ static void greedy_host(struct rig *rig, bool control)
 		}
 	}
 	rig_run(rig, 10 * RIG_MS);
-	other_host_works(rig, control ? "T006: while a host's admin queues take no answers" :
-					"T006: while 20 queues of a host send no data");
+	other_host_works(rig, control ? "T006: while a host's admin queues take no answers"
+				      : "T006: while 20 queues of a host send no data");
 	for (int i = 0; i < GREEDY; i++)
 		peer_close(&p[i]);
 	peer_close(&a);
@@ -301,7 +307,7 @@ static void large_capsule(void)
 	rig_end(&rig);
 }
 
-/* ---- draining --------------------------------------------------------------------------------------------------- */
+/* ---- draining -------------------------------------------------------------------------------- */
 
 static void drain(bool now)
 {
@@ -364,7 +370,7 @@ static void drain_slowly(void)
 	rig_end(&rig);
 }
 
-/* ---- allocations that fail ---------------------------------------------------------------------------------------- */
+/* ---- allocations that fail ------------------------------------------------------------------- */
 
 /* A session with a bit of everything; what fails in it does not matter, that it ends does. */
 static void session(struct rig *rig)
@@ -386,8 +392,9 @@ static void session(struct rig *rig)
 	peer_connect_data(&a, RIG_NQN, NVME_CNTLID_DYNAMIC, &data);
 	peer_submit(&a, &cmd, &data, sizeof(data));
 	rig_run(rig, RIG_MS);
-	nvme_cmd_init_property_set(&cmd, NVME_REG_CC, 4,
-				   nvme_cc_encode((struct nvme_cc){ .en = true, .iosqes = 6, .iocqes = 4 }));
+	nvme_cmd_init_property_set(
+		&cmd, NVME_REG_CC, 4,
+		nvme_cc_encode((struct nvme_cc){ .en = true, .iosqes = 6, .iocqes = 4 }));
 	peer_submit(&a, &cmd, NULL, 0);
 	nvme_cmd_init_identify(&cmd, NVME_CNS_CTRL, 0, 0, 0);
 	cmd.sgl = nvme_sgl_transport(4096);
@@ -461,7 +468,8 @@ static void config_no_memory(void)
 		t = target_free(t);
 		rig_end(&rig);
 	}
-	ok(failed > 10, "making a target: each of %u allocations fails once, with a sentence", failed);
+	ok(failed > 10, "making a target: each of %u allocations fails once, with a sentence",
+	   failed);
 }
 
 static void bad_configs(void)
@@ -488,7 +496,8 @@ static void bad_configs(void)
 		rig_init(&rig);
 		memcpy((char *)&rig.config.limits + cases[i].offset, &cases[i].value, 4);
 		ok(target_new_on_loops(&rig.config, &rig.loop, 1, &t, &err) == -22 &&
-			   strstr(err.text, cases[i].name), "refused: %s", err.text);
+			   strstr(err.text, cases[i].name),
+		   "refused: %s", err.text);
 		rig_end(&rig);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests of the target; the idea is in test-rig.h. Memory of the rig itself is plain heap memory,
- * which base/alloc.h does not fail.
+ * For tests of the target; the idea is in test-rig.h. Memory of the rig itself is plain heap
+ * memory, which base/alloc.h does not fail.
  */
 #include "target/test-rig.h"
 
@@ -14,7 +14,7 @@
 #include "base/util.h"
 #include "target/listener.h"
 
-/* ---- stores ----------------------------------------------------------------------------------------------- */
+/* ---- stores ---------------------------------------------------------------------------------- */
 
 static void forward_done(struct store_op *op)
 {
@@ -131,7 +131,7 @@ static void make_store(struct rig *rig, struct rig_store *s, const char *spec, b
 	memset(s->store.info.uuid, cache ? 0xc3 : 0xa1, 16);
 }
 
-/* ---- the target --------------------------------------------------------------------------------------------- */
+/* ---- the target ------------------------------------------------------------------------------ */
 
 static void log_sink(void *ctx, enum log_level level, const char *line, size_t n)
 {
@@ -158,16 +158,21 @@ void rig_init(struct rig *rig)
 	target_config_init(&rig->config);
 	rig->namespaces[0] = (struct target_ns_config){ .nsid = 1, .store = &rig->stores[0].store };
 	rig->namespaces[1] = (struct target_ns_config){ .nsid = 3, .store = &rig->stores[1].store };
-	rig->namespaces[2] = (struct target_ns_config){
-		.nsid = 7, .store = &rig->stores[0].store, .read_only = true
-	};
+	rig->namespaces[2] = (struct target_ns_config){ .nsid = 7,
+							.store = &rig->stores[0].store,
+							.read_only = true };
 	rig->hosts[0] = RIG_HOST2;
 	rig->subsystems[0] = (struct target_subsys_config){
-		.nqn = RIG_NQN, .serial = "SERIAL01", .allow_any = true,
-		.namespaces = rig->namespaces, .namespace_count = ARRAY_SIZE(rig->namespaces),
+		.nqn = RIG_NQN,
+		.serial = "SERIAL01",
+		.allow_any = true,
+		.namespaces = rig->namespaces,
+		.namespace_count = ARRAY_SIZE(rig->namespaces),
 	};
 	rig->subsystems[1] = (struct target_subsys_config){
-		.nqn = RIG_OTHER, .hosts = rig->hosts, .host_count = 1,
+		.nqn = RIG_OTHER,
+		.hosts = rig->hosts,
+		.host_count = 1,
 	};
 	rig->config.subsystems = rig->subsystems;
 	rig->config.subsystem_count = ARRAY_SIZE(rig->subsystems);
@@ -226,7 +231,8 @@ void rig_take_arena(struct rig *rig)
 		int i = rig->taken_count;
 
 		INVARIANT(i < RIG_TAKERS);
-		if (tgt_arena_get(arena, &rig->takers[i], bytes, true, &rig->taken[i]) == TGT_ARENA_OK)
+		if (tgt_arena_get(arena, &rig->takers[i], bytes, true, &rig->taken[i]) ==
+		    TGT_ARENA_OK)
 			rig->taken_count++;
 		else
 			bytes /= 2;
@@ -256,7 +262,7 @@ bool rig_logged(const struct rig *rig, const char *text)
 	return strstr(rig->log_text, text) != NULL;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static void peer_recv(struct peer *p)
 {
@@ -370,7 +376,7 @@ void peer_pdu(struct peer *p, struct tcp_tx_pdu *pdu)
 	gather_into(&p->tx, p);
 }
 
-/* ---- PDUs ----------------------------------------------------------------------------------------------------- */
+/* ---- PDUs ------------------------------------------------------------------------------------ */
 
 static bool digest_right(const uint8_t *bytes, size_t n)
 {
@@ -464,7 +470,7 @@ bool peer_terminated(struct peer *p, uint16_t fes, uint32_t fei)
 	return peer_ends(p, 5 * RIG_S);
 }
 
-/* ---- the protocol ----------------------------------------------------------------------------------------------- */
+/* ---- the protocol ---------------------------------------------------------------------------- */
 
 void peer_ic(struct peer *p, uint8_t hpda, bool hdgst, bool ddgst)
 {
@@ -512,8 +518,8 @@ static void answer_r2t(struct peer *p, const struct tcp_r2t *r2t, uint8_t *buf)
 		struct iovec iov = { buf + at, n };
 		struct tcp_tx_pdu pdu = { 0 };
 
-		tcp_build_h2c_data(&p->tx, &pdu, le16_to_cpu(r2t->cccid), le16_to_cpu(r2t->ttag), at, &iov,
-				   1, n, n == left);
+		tcp_build_h2c_data(&p->tx, &pdu, le16_to_cpu(r2t->cccid), le16_to_cpu(r2t->ttag),
+				   at, &iov, 1, n, n == left);
 		peer_pdu(p, &pdu);
 		at += n;
 		left -= n;
@@ -583,7 +589,8 @@ struct nvme_cpl peer_connect(struct peer *p, const char *subnqn, uint16_t qid, u
 	struct nvme_connect_data data;
 	struct nvme_cmd cmd;
 
-	nvme_cmd_init_connect(&cmd, qid, entries, p->sqflow ? 0 : NVME_CATTR_DISABLE_SQFLOW, kato_ms);
+	nvme_cmd_init_connect(&cmd, qid, entries, p->sqflow ? 0 : NVME_CATTR_DISABLE_SQFLOW,
+			      kato_ms);
 	peer_connect_data(p, subnqn, cntlid, &data);
 	return peer_connect_with(p, &cmd, &data);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests of the target: a target on a simulated loop, stores that do as they are told, and a host
- * that speaks raw PDUs and believes nothing. Time is virtual, so a time limit of a minute costs
- * nothing.
+ * For tests of the target: a target on a simulated loop, stores that do as they are told, and a
+ * host that speaks raw PDUs and believes nothing. Time is virtual, so a time limit of a minute
+ * costs nothing.
  */
 #ifndef PENSTOCK_TARGET_TEST_RIG_H
 #define PENSTOCK_TARGET_TEST_RIG_H
@@ -40,13 +40,13 @@ enum {
 struct rig_store {
 	struct store store;
 	struct store *under;
-	bool hold;          /* operations wait until rig_store_release() */
-	bool hold_writes;   /* those that change something do */
-	int fail;           /* operations end with this, 0: not */
-	struct list held;   /* store_op.link */
+	bool hold;                                   /* operations wait until rig_store_release() */
+	bool hold_writes;                            /* those that change something do */
+	int fail;                                    /* operations end with this, 0: not */
+	struct list held;                            /* store_op.link */
 	unsigned int count[STORE_COMPARE_WRITE + 1]; /* by kind */
-	unsigned int fua;   /* operations with STORE_FUA */
-	unsigned int keep;  /* ... with STORE_KEEP */
+	unsigned int fua;                            /* operations with STORE_FUA */
+	unsigned int keep;                           /* ... with STORE_KEEP */
 };
 
 struct rig {
@@ -54,7 +54,8 @@ struct rig {
 	struct sim_node *node;
 	struct io_loop *loop;
 	struct target *target;
-	struct rig_store stores[2]; /* NSID 1: 512-byte blocks; NSID 3: 4096-byte blocks, volatile cache */
+	struct rig_store
+		stores[2]; /* NSID 1: 512-byte blocks; NSID 3: 4096-byte blocks, volatile cache */
 	struct target_config config;
 	struct target_subsys_config subsystems[2];
 	struct target_ns_config namespaces[3];
@@ -117,7 +118,10 @@ void peer_close(struct peer *p);
 /* Queues bytes; they go out as the rig runs. */
 void peer_bytes(struct peer *p, const void *bytes, size_t n);
 void peer_pdu(struct peer *p, struct tcp_tx_pdu *pdu);
-/* The next PDU, digests verified: its header to @ret, its payload to @data. False: none within p->patience. */
+/*
+ * The next PDU, digests verified: its header to @ret, its payload to @data. False: none within
+ * p->patience.
+ */
 bool peer_next(struct peer *p, union tcp_pdu *ret, void *data, size_t max, uint32_t *ret_len);
 /* The same, waiting for @ns of virtual time. */
 bool peer_next_in(struct peer *p, uint64_t ns, union tcp_pdu *ret, void *data, size_t max,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The target on threads of its own, over real sockets: the same associations as everywhere else, but
- * with cores that send each other messages. Meant to be run under the thread sanitizer too.
+ * The target on threads of its own, over real sockets: the same associations as everywhere else,
+ * but with cores that send each other messages. Meant to be run under the thread sanitizer too.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -32,7 +32,7 @@ enum {
 	BYTES = 8192,
 };
 
-/* ---- a blocking host ---------------------------------------------------------------------------------------------- */
+/* ---- a blocking host ------------------------------------------------------------------------- */
 
 struct link {
 	int fd;
@@ -106,8 +106,8 @@ static bool open_link(struct link *l, const struct io_addr *addr)
 }
 
 /* One command; its data goes in the capsule, or comes back into @in. Status, or FFFFh. */
-static uint16_t command(struct link *l, struct nvme_cmd *cmd, const void *out, void *in, uint32_t len,
-			uint64_t *ret_result)
+static uint16_t command(struct link *l, struct nvme_cmd *cmd, const void *out, void *in,
+			uint32_t len, uint64_t *ret_result)
 {
 	struct iovec iov = { .iov_len = len };
 	struct tcp_tx_pdu pdu = { 0 };
@@ -123,10 +123,12 @@ static uint16_t command(struct link *l, struct nvme_cmd *cmd, const void *out, v
 	if (!send_pdu(l, &tx, &pdu))
 		return 0xffff;
 	for (;;) {
-		if (!get(l, &got, sizeof(struct tcp_ch)) || !get(l, got.bytes + 8, got.ch.hlen - 8u))
+		if (!get(l, &got, sizeof(struct tcp_ch)) ||
+		    !get(l, got.bytes + 8, got.ch.hlen - 8u))
 			return 0xffff;
 		if (got.ch.type == TCP_PDU_C2H_DATA) {
-			if (!get(l, (char *)in + le32_to_cpu(got.data.datao), le32_to_cpu(got.data.datal)))
+			if (!get(l, (char *)in + le32_to_cpu(got.data.datao),
+				 le32_to_cpu(got.data.datal)))
 				return 0xffff;
 			if (got.ch.flags & TCP_PDU_SUCCESS)
 				return 0;
@@ -138,7 +140,8 @@ static uint16_t command(struct link *l, struct nvme_cmd *cmd, const void *out, v
 	}
 }
 
-static uint16_t connect_queue(struct link *l, int host, uint16_t qid, uint16_t cntlid, uint64_t *ret)
+static uint16_t connect_queue(struct link *l, int host, uint16_t qid, uint16_t cntlid,
+			      uint64_t *ret)
 {
 	struct nvme_connect_data d = { .cntlid = cpu_to_le16(cntlid) };
 	struct nvme_cmd cmd;
@@ -154,12 +157,13 @@ static bool enable(struct link *l)
 {
 	struct nvme_cmd cmd;
 
-	nvme_cmd_init_property_set(&cmd, NVME_REG_CC, 4,
-				   nvme_cc_encode((struct nvme_cc){ .en = true, .iosqes = 6, .iocqes = 4 }));
+	nvme_cmd_init_property_set(
+		&cmd, NVME_REG_CC, 4,
+		nvme_cc_encode((struct nvme_cc){ .en = true, .iosqes = 6, .iocqes = 4 }));
 	return command(l, &cmd, NULL, NULL, 0, NULL) == 0;
 }
 
-/* ---- hosts, each in a thread ---------------------------------------------------------------------------------------- */
+/* ---- hosts, each in a thread ----------------------------------------------------------------- */
 
 struct host {
 	pthread_t thread;
@@ -190,10 +194,12 @@ static bool session(struct host *h, int round)
 	bool good;
 
 	good = open_link(&admin, &h->addr) &&
-	       connect_queue(&admin, h->number, 0, NVME_CNTLID_DYNAMIC, &cntlid) == 0 && enable(&admin);
+	       connect_queue(&admin, h->number, 0, NVME_CNTLID_DYNAMIC, &cntlid) == 0 &&
+	       enable(&admin);
 	for (int i = 0; i < QUEUES; i++)
 		good = open_link(&q[i], &h->addr) && good &&
-		       connect_queue(&q[i], h->number, (uint16_t)(i + 1), (uint16_t)cntlid, NULL) == 0;
+		       connect_queue(&q[i], h->number, (uint16_t)(i + 1), (uint16_t)cntlid, NULL) ==
+			       0;
 	for (int i = 0; i < QUEUES && good; i++)
 		good = write_and_read(&q[i], h->number, i, (uint8_t)round);
 	/* Over to another core and back. */
@@ -223,7 +229,7 @@ static void *host_main(void *arg)
 	return NULL;
 }
 
-/* ---- namespaces that change meanwhile -------------------------------------------------------------------------------- */
+/* ---- namespaces that change meanwhile -------------------------------------------------------- */
 
 /* The same namespaces in another table, with NSID 2 there or not. */
 static void swap_table(struct target *t, const struct target_ns_config *second, bool with)
@@ -253,7 +259,9 @@ static void look(void *arg, const struct target_ctrl_info *info)
 static void run(enum io_kind kind, const char *name)
 {
 	struct target_ns_config ns = { .nsid = 1 }, second = { .nsid = 2 };
-	struct target_subsys_config s = { .nqn = NQN, .allow_any = true, .namespaces = &ns, .namespace_count = 1 };
+	struct target_subsys_config s = {
+		.nqn = NQN, .allow_any = true, .namespaces = &ns, .namespace_count = 1
+	};
 	struct target_listener_config l[2] = { 0 };
 	struct io_loop_options opts = { .kind = kind };
 	struct host h[HOSTS] = { 0 };
@@ -301,7 +309,8 @@ static void run(enum io_kind kind, const char *name)
 	is_u64(good, HOSTS * ROUNDS, "%s: every session of every host was right", name);
 	target_stats(t, &st);
 	is_u64(st.connects, HOSTS * ROUNDS * (QUEUES + 1), "%s: so many Connects", name);
-	ok(tgt_counted(&t->reactors[0].stats.connects) > 0 && tgt_counted(&t->reactors[1].stats.connects) > 0,
+	ok(tgt_counted(&t->reactors[0].stats.connects) > 0 &&
+		   tgt_counted(&t->reactors[1].stats.connects) > 0,
 	   "%s: on both reactors", name);
 	target_drain(t, false);
 	ok(target_run(t) == 0, "%s: drained", name);
@@ -316,7 +325,9 @@ static void run(enum io_kind kind, const char *name)
 static void stop_and_fail(void)
 {
 	struct target_ns_config ns = { .nsid = 1 };
-	struct target_subsys_config s = { .nqn = NQN, .allow_any = true, .namespaces = &ns, .namespace_count = 1 };
+	struct target_subsys_config s = {
+		.nqn = NQN, .allow_any = true, .namespaces = &ns, .namespace_count = 1
+	};
 	struct target_listener_config l = { 0 };
 	struct io_loop_options opts = { .kind = IO_KIND_EPOLL };
 	struct target_config c;
@@ -339,7 +350,8 @@ static void stop_and_fail(void)
 	target_start(t, &err);
 	l.addr = *target_listener_addr(t, 0);
 	target_new(&c, &again, &err);
-	ok(target_start(again, &err) == -EADDRINUSE && err.text[0], "an address that is taken: %s", err.text);
+	ok(target_start(again, &err) == -EADDRINUSE && err.text[0], "an address that is taken: %s",
+	   err.text);
 	target_free(again);
 	h.addr = l.addr;
 	pthread_create(&h.thread, NULL, host_main, &h);

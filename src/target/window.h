@@ -2,10 +2,10 @@
 /*
  * A window into something longer: what a host asked for of a log page or data structure.
  *
- * The producer writes the whole thing from its beginning, piece by piece, whatever the host wants of
- * it; the window keeps what falls between offset and length and puts it into the request's buffer,
- * over as many vectors as that has. So nobody builds a log in memory, and nobody computes which part
- * of it to copy.
+ * The producer writes the whole thing from its beginning, piece by piece, whatever the host wants
+ * of it; the window keeps what falls between offset and length and puts it into the request's
+ * buffer, over as many vectors as that has. So nobody builds a log in memory, and nobody computes
+ * which part of it to copy.
  */
 #ifndef PENSTOCK_TARGET_WINDOW_H
 #define PENSTOCK_TARGET_WINDOW_H
@@ -28,7 +28,9 @@ struct tgt_window {
 void tgt_window_init(struct tgt_window *w, struct tgt_req *req, uint64_t offset, uint64_t len);
 /* The next @n bytes. @p NULL: zeroes. */
 void tgt_window_put(struct tgt_window *w, const void *p, uint64_t n);
-/* Nothing more comes: the rest of the request's data becomes zero. Returns how long the whole was. */
+/*
+ * Nothing more comes: the rest of the request's data becomes zero. Returns how long the whole was.
+ */
 uint64_t tgt_window_end(struct tgt_window *w);
 
 #endif

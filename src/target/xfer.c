@@ -21,7 +21,7 @@
 #include "target/conn.h"
 #include "target/core.h"
 
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static enum tgt_arena_result get_buffer(struct tgt_req *req, uint32_t bytes)
 {
@@ -88,7 +88,7 @@ static int slice(const struct tgt_buf *buf, size_t offset, size_t len, struct io
 	return n;
 }
 
-/* ---- data from the host -------------------------------------------------------------------- */
+/* ---- data from the host ---------------------------------------------------------------------- */
 
 static void start_r2t(struct tgt_req *req)
 {
@@ -282,7 +282,8 @@ bool tgt_xfer_h2c(struct tgt_assoc *a)
 	if (!req || req->ttag != ttag)
 		return h2c_wrong(a, TCP_FES_HDR_FIELD, offsetof(struct tcp_data, ttag), "h2c_ttag");
 	if (le16_to_cpu(d->cccid) != tgt_req_cid(req))
-		return h2c_wrong(a, TCP_FES_HDR_FIELD, offsetof(struct tcp_data, cccid), "h2c_cccid");
+		return h2c_wrong(a, TCP_FES_HDR_FIELD, offsetof(struct tcp_data, cccid),
+				 "h2c_cccid");
 	left = req->data_len - req->xfer;
 	/* Of one R2T the data comes in order and without gaps (3.6.2.8). */
 	if (le32_to_cpu(d->datao) != req->xfer)
@@ -321,7 +322,7 @@ void tgt_xfer_forget(struct tgt_req *req)
 	}
 }
 
-/* ---- the answer ---------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 /*
  * SQHD. An entry counts as free again when its command has been answered, not when it was fetched,
@@ -331,7 +332,10 @@ static uint16_t next_sqhd(struct tgt_req *req)
 {
 	struct tgt_assoc *a = req->assoc;
 
-	/* Connect's answer says whether the host's wish to go without flow control is granted (6.3). */
+	/*
+	 * Connect's answer says whether the host's wish to go without flow control is granted
+	 * (6.3).
+	 */
 	if (!a->sqflow)
 		return req == &a->first ? UINT16_MAX : 0;
 	if (a->entries == 0)
@@ -378,8 +382,8 @@ static void send_chunk(struct tgt_req *req)
 
 	req->xfer += n;
 	req->data_pdu.sent = data_sent;
-	tcp_build_c2h_data(&a->tx, &req->data_pdu, tgt_req_cid(req), offset, req->part, parts, n, last,
-			   last && success_in_data(req));
+	tcp_build_c2h_data(&a->tx, &req->data_pdu, tgt_req_cid(req), offset, req->part, parts, n,
+			   last, last && success_in_data(req));
 	tcp_tx_push(&a->tx, &req->data_pdu);
 	if (last && !success_in_data(req))
 		send_rsp(req);

@@ -18,8 +18,8 @@ struct tgt_assoc;
 /*
  * The command was understood: req->dir, data_len and exec are set. @capsule: bytes of data that its
  * capsule brings, which must be landed or discarded by whoever called. Moves the data and then runs
- * exec, now or later; or answers with an error. Returns whether the capsule's data is taken care of:
- * true, the request will say where it goes (maybe once there is memory); false, discard it.
+ * exec, now or later; or answers with an error. Returns whether the capsule's data is taken care
+ * of: true, the request will say where it goes (maybe once there is memory); false, discard it.
  */
 bool tgt_xfer_begin(struct tgt_req *req, uint32_t capsule);
 

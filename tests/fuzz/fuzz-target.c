@@ -56,7 +56,7 @@ static struct {
 	size_t left;
 } f;
 
-/* ---- the input --------------------------------------------------------------------------------------------------- */
+/* ---- the input ---- */
 
 static uint8_t next_byte(void)
 {
@@ -74,7 +74,7 @@ static void next_bytes(void *to, size_t n)
 		*p++ = next_byte();
 }
 
-/* ---- a host's end -------------------------------------------------------------------------------------------------- */
+/* ---- a host's end ---- */
 
 static void receive(struct host_conn *c);
 
@@ -227,7 +227,7 @@ static void attach(struct host_conn *c)
 	receive(c);
 }
 
-/* ---- steps -------------------------------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
 /* Bits of @flags: header digest, data digest, flow control, bare (nothing is said yet). */
 static void step_open(unsigned int n, uint8_t flags)
@@ -286,8 +286,9 @@ static void step_data(struct host_conn *c, uint8_t how)
 		iov.iov_len = len / 2;
 	if (iov.iov_len == 0)
 		return;
-	tcp_build_h2c_data(&c->tx, &pdu, le16_to_cpu(c->r2t.cccid), le16_to_cpu(c->r2t.ttag) ^ (how >> 7),
-			   how & 2 ? len / 2 : 0, &iov, 1, (uint32_t)iov.iov_len, how & 4);
+	tcp_build_h2c_data(&c->tx, &pdu, le16_to_cpu(c->r2t.cccid),
+			   le16_to_cpu(c->r2t.ttag) ^ (how >> 7), how & 2 ? len / 2 : 0, &iov, 1,
+			   (uint32_t)iov.iov_len, how & 4);
 	put_pdu(c, &pdu);
 }
 

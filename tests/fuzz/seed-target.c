@@ -57,7 +57,8 @@ static void save(const char *dir, const char *name)
 	}
 }
 
-static void rw(unsigned int conn, uint8_t opc, uint32_t nsid, uint32_t nlb, unsigned int block, bool capsule)
+static void rw(unsigned int conn, uint8_t opc, uint32_t nsid, uint32_t nlb, unsigned int block,
+	       bool capsule)
 {
 	struct nvme_cmd cmd;
 
