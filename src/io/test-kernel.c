@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What only a real kernel can show of its two implementations: threads, sleeping and waking, limits
- * of the system, what a container refuses, and processor time of a loop that has nothing to do.
+ * of the system, and processor time of a loop that has nothing to do.
  */
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "io/sock.h"
-#include "io/test-contract.h"
+#include "io/test-help.h"
 
 static const struct io_loop_options *the_opts;
 static const char *the_name;
@@ -381,129 +373,6 @@ static void check_connect_cancel(void)
 	io_loop_free(loop);
 }
 
-static struct io_file *open_in(struct io_loop *loop, const char *dir, const char *name, bool direct)
-{
-	struct io_file_options opts = { .create = true, .size = 1 << 20, .direct = direct };
-	struct io_file *f = NULL;
-	struct err err = ERR_NULL;
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	if (io_file_open(loop, path, &opts, &f, &err) < 0)
-		diag("%s", err.text);
-	return f;
-}
-
-static void check_file_limits(void)
-{
-	struct io_loop *loop = new_loop();
-	struct io_file *f = open_in(loop, directory, "limit", false);
-	struct rlimit old, low;
-	char page[4096] = { 0 };
-
-	signal(SIGXFSZ, SIG_IGN);
-	getrlimit(RLIMIT_FSIZE, &old);
-	low = (struct rlimit){ 1 << 20, old.rlim_max };
-	setrlimit(RLIMIT_FSIZE, &low);
-	is_i64(file_do(loop, f, true, page, 4096, 1 << 20, 0), -EFBIG,
-	       "%s: a write beyond a limit fails", the_name);
-	is_i64(file_do(loop, f, true, page, 4096, (1 << 20) - 2048, 0), -EFBIG,
-	       "%s: also if a part would fit: no short count", the_name);
-	setrlimit(RLIMIT_FSIZE, &old);
-	is_i64(file_do(loop, f, true, page, 4096, UINT64_MAX - 100, 0), -EINVAL,
-	       "%s: an offset that no file has", the_name);
-	io_file_close(f);
-	io_loop_free(loop);
-}
-
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return written;
-}
-
-/* Makes @directory a file system of 64 KiB, in a user namespace of our own: no privilege needed. */
-static bool mount_small(void)
-{
-	char users[32], groups[32];
-
-	snprintf(users, sizeof(users), "0 %u 1", getuid());
-	snprintf(groups, sizeof(groups), "0 %u 1", getgid());
-	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
-	       write_text("/proc/self/setgroups", "deny") &&
-	       write_text("/proc/self/uid_map", users) &&
-	       write_text("/proc/self/gid_map", groups) &&
-	       mount("none", directory, "tmpfs", 0, "size=64k") == 0;
-}
-
-/* In a child: 0 if the write failed as it should. */
-static int fill_small(void)
-{
-	static char big[1 << 18];
-	struct io_loop *loop;
-	struct io_file *f;
-	int64_t r;
-
-	if (!mount_small())
-		return 77;
-	loop = new_loop();
-	f = open_in(loop, directory, "small", false);
-	if (!f)
-		return 1;
-	r = file_do(loop, f, true, big, sizeof(big), 0, 0);
-	io_file_close(f);
-	io_loop_free(loop);
-	return r == -ENOSPC ? 0 : 2;
-}
-
-static void check_no_space(void)
-{
-	int status = 0;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0)
-		_exit(fill_small());
-	waitpid(pid, &status, 0);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		tap_skip("no user namespaces here");
-	else
-		is_i64(status, 0, "%s: a full file system is -ENOSPC", the_name);
-}
-
-static void check_file_cancel(void)
-{
-	enum { N = 200 };
-	struct io_loop *loop = new_loop();
-	struct io_file *f = open_in(loop, directory, "cancel", true);
-	uint8_t *buf = aligned_alloc(4096, 65536);
-	struct iovec iov = { buf, 65536 };
-	struct waiter *w = calloc(N, sizeof(*w));
-	int ended = 0, cancelled = 0;
-
-	memset(buf, 7, 65536);
-	for (int i = 0; i < N; i++)
-		io_file_write(loop, f, waiter_op(&w[i]), &iov, 1, (uint64_t)(i % 16) * 65536, 0);
-	for (int i = N - 1; i >= 0; i--)
-		io_cancel(&w[i].op);
-	for (int i = 0; i < N; i++) {
-		await(loop, &w[i]);
-		ended += w[i].op.result == 65536 || w[i].op.result == -ECANCELED;
-		cancelled += w[i].op.result == -ECANCELED;
-	}
-	is_i64(ended, N, "%s: of %d writes, all end once, %d of them cancelled", the_name, N,
-	       cancelled);
-	io_file_close(f);
-	free(buf);
-	free(w);
-	io_loop_free(loop);
-}
-
 /* ---- nothing to do ------------------------------------------------------------------------------- */
 
 static uint64_t cpu_ns(void)
@@ -565,6 +434,7 @@ static void check_idle(void)
 /* The n-th allocation fails, for each n: an error, and nothing is lost (a leak is the sanitizer's). */
 static void check_no_memory(void)
 {
+	struct io_file_options opts = { .create = true, .size = 4096 };
 	struct io_loop *loop, *main_loop = new_loop();
 	struct io_addr addr;
 	struct io_listener *l;
@@ -589,7 +459,7 @@ static void check_no_memory(void)
 		if (r == 0)
 			io_listener_close(l);
 		failed += r == -ENOMEM;
-		r = io_file_open(main_loop, path, NULL, &f, NULL);
+		r = io_file_open(main_loop, path, &opts, &f, NULL);
 		if (r == 0)
 			io_file_close(f);
 		failed += r == -ENOMEM;
@@ -609,135 +479,6 @@ static void check_no_memory(void)
 	ok(failed > 4, "%s: %d failed allocations are %d errors", the_name, failed, failed);
 	is_u64(open_fds(), before, "%s: and no descriptor is lost", the_name);
 	io_loop_free(main_loop);
-}
-
-/* ---- which implementation --------------------------------------------------------------------- */
-
-static int refuse_io_uring(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog prog = { ARRAY_SIZE(code), code };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -1;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
-}
-
-/* In a child: 0, or the number of the line that failed. */
-static int refused(void)
-{
-	struct io_loop_options opts = { .kind = IO_KIND_AUTO };
-	struct io_loop *loop = NULL;
-	struct err err = ERR_NULL;
-
-	if (refuse_io_uring() < 0)
-		return 77;
-	if (io_loop_new(&opts, &loop, NULL) < 0 || strcmp(io_loop_name(loop), "epoll") != 0)
-		return 1;
-	io_loop_free(loop);
-	opts.kind = IO_KIND_URING;
-	if (io_loop_new(&opts, &loop, &err) != -EPERM || !strstr(err.text, "container"))
-		return 2;
-	opts.kind = IO_KIND_AUTO;
-	setenv("PENSTOCK_IO", "uring", 1);
-	if (io_loop_new(&opts, &loop, &err) != -EPERM)
-		return 3;
-	return 0;
-}
-
-static void check_refused(void)
-{
-	int status = 0;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0)
-		_exit(refused());
-	waitpid(pid, &status, 0);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		tap_skip("no seccomp here");
-	else
-		is_i64(WEXITSTATUS(status), 0,
-		       "where io_uring is refused, AUTO is epoll and uring an error");
-}
-
-static void check_environment(void)
-{
-	struct io_loop_options opts = { .kind = IO_KIND_AUTO };
-	struct io_loop *loop = NULL;
-	struct err err = ERR_NULL;
-
-	setenv("PENSTOCK_IO", "epoll", 1);
-	if (io_loop_new(&opts, &loop, &err) == 0) {
-		is_str(io_loop_name(loop), "epoll", "PENSTOCK_IO chooses");
-		io_loop_free(loop);
-	}
-	setenv("PENSTOCK_IO", "iouring", 1);
-	is_i64(io_loop_new(&opts, &loop, &err), -EINVAL, "and a value without meaning is an error");
-	ok(strstr(err.text, "iouring"), "which says: %s", err.text);
-	unsetenv("PENSTOCK_IO");
-	is_i64(io_loop_new(NULL, &loop, &err), 0, "options may be left out");
-	io_loop_free(loop);
-}
-
-/* ---- a block device, if somebody gives one ------------------------------------------------------ */
-
-static void check_block_device(void)
-{
-	const char *path = getenv("PENSTOCK_TEST_BLOCK");
-	struct io_file_options opts = { .direct = true, .exclusive = true };
-	struct io_file *f = NULL, *second = NULL;
-	struct contract c = { .name = the_name };
-	struct err err = ERR_NULL;
-	struct io_loop *loop;
-	uint8_t *buf;
-	struct waiter w;
-
-	if (!path) {
-		tap_skip("PENSTOCK_TEST_BLOCK names no block device to be overwritten");
-		return;
-	}
-	loop = new_loop();
-	if (!ok(io_file_open(loop, path, &opts, &f, &err) == 0, "%s: %s", the_name, path)) {
-		diag("%s", err.text);
-		io_loop_free(loop);
-		return;
-	}
-	diag("size %" PRIu64 " align %u discard %d volatile %d physical %u", io_file_info(f)->size,
-	     io_file_info(f)->dio_align, io_file_info(f)->can_discard,
-	     io_file_info(f)->volatile_cache, io_file_info(f)->physical_block);
-	ok(io_file_info(f)->block_device && io_file_info(f)->size >= 1 << 20 &&
-		   io_file_info(f)->device,
-	   "%s: a block device", the_name);
-	is_i64(io_file_open(loop, path, &opts, &second, &err), -EBUSY, "%s: taken: %s", the_name,
-	       err.text);
-	check_file_alignment(&c, loop, f);
-	buf = aligned_alloc(4096, 65536);
-	memset(buf, 9, 65536);
-	is_i64(file_do(loop, f, true, buf, 65536, 0, IO_FILE_DSYNC), 65536, "%s: write", the_name);
-	io_file_discard(loop, f, waiter_op(&w), 0, 16384);
-	is_i64(await(loop, &w), io_file_info(f)->can_discard ? 0 : -EOPNOTSUPP, "%s: discard",
-	       the_name);
-	for (int keep = 0; keep < 2; keep++) {
-		io_file_zero(loop, f, waiter_op(&w), (uint64_t)keep * 16384, 16384, keep);
-		is_i64(await(loop, &w), 0, "%s: zero, keep %d", the_name, keep);
-	}
-	io_file_sync(loop, f, waiter_op(&w));
-	is_i64(await(loop, &w), 0, "%s: sync", the_name);
-	is_i64(file_do(loop, f, false, buf, 65536, 0, 0), 65536, "%s: read", the_name);
-	ok(all_zero(buf, 32768) && buf[32768] == 9, "%s: zeroes where they were asked for",
-	   the_name);
-	is_i64(file_do(loop, f, false, buf, 8192, io_file_info(f)->size - 4096, 0), 4096,
-	       "%s: short at the end", the_name);
-	free(buf);
-	io_file_close(f);
-	io_loop_free(loop);
 }
 
 int main(void)
@@ -772,16 +513,10 @@ int main(void)
 		check_options();
 		check_crowd();
 		check_connect_cancel();
-		check_file_limits();
-		check_no_space();
-		check_file_cancel();
 		check_idle();
 		check_no_memory();
-		check_block_device();
 		is_u64(open_fds(), before, "%s: no descriptor is left", the_name);
 	}
-	check_environment();
-	check_refused();
 	empty_directory(directory);
 	rmdir(directory);
 	return tap_done();

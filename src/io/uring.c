@@ -262,7 +262,8 @@ static int spin(struct uring *u, uint64_t now, uint64_t until)
 		uring_net_arm_wanted(u);
 	do {
 		uring_net_try_wanted(u);
-		r = found(u) ? 0 : enter(u); /* what waits for the ring can wait for the next turn */
+		r = found(u) ? 0
+			     : enter(u); /* what waits for the ring can wait for the next turn */
 		if (r < 0)
 			return r;
 		if (found(u)) {
