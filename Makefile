@@ -51,7 +51,8 @@ check: $(RELEASE)/build.ninja
 
 demo:
 	@tools/setup-debian build
-	@$(MAKE) --no-print-directory all >&2
+	@$(MAKE) --no-print-directory $(RELEASE)/build.ninja >&2
+	@ninja -C $(RELEASE) src/cli/penstock >&2
 	@tests/demo.sh $(RELEASE)
 
 install: all
