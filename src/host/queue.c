@@ -285,12 +285,13 @@ void host_queue_protocol_error(struct host_queue *q)
 	q->state = HOST_QUEUE_TERM;
 	q->term.head_len = 0;
 	io_defer_cancel(&q->flush);
+	/* First of all: what is taken back below may end I/O, and its owner may start more. */
+	host_queue_fail(q, EPROTO, "the controller broke the protocol: %s in a %s (%s)", e->reason,
+			tcp_pdu_name(e->header[0]), tcp_fes_name(e->fes));
 	if (e->fes == TCP_FES_NONE || io_timer_start(q->loop, &q->timer, TERM_NS) < 0)
 		close_stream(q, true);
 	else
 		host_queue_term_step(q);
-	host_queue_fail(q, EPROTO, "the controller broke the protocol: %s in a %s (%s)", e->reason,
-			tcp_pdu_name(e->header[0]), tcp_fes_name(e->fes));
 }
 
 /* ---- begin --------------------------------------------------------------------------------- */

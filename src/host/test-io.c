@@ -396,6 +396,30 @@ static void term_with_junk_behind(void)
 	finish(&w);
 }
 
+/*
+ * An R2T, the answer, and a fatal PDU at once: the I/O ends while the H2CTermReq is being prepared,
+ * and its owner starts another from inside its done function.
+ */
+static void answered_and_broken(struct fake_conn *c, const struct nvme_cmd *cmd)
+{
+	fake_r2t(c, nvme_cmd_cid(cmd), FAKE_TTAG + 63, 0, nvme_cmd_sgl_len(cmd));
+	fake_rsp(c, nvme_cmd_cid(cmd), nvme_status_dnr(NVME_SC_WRITE_FAULT), 0);
+	type_reserved(c, cmd);
+}
+
+static void started_from_inside(void)
+{
+	struct world w;
+
+	open_live(&w, k_plan);
+	set_plan(NVME_NVM_WRITE, 1, answered_and_broken);
+	w.resubmit = 1;
+	world_submit(&w, 0, HOST_IO_WRITE, 0, 64);
+	ok(world_done(&w, 0) == 0 && w.resubmit == 0 && w.f.terms == 1,
+	   "an I/O started from inside a done function at the worst moment");
+	finish(&w);
+}
+
 static void k_sqflow(struct fake *f, struct host_config *c)
 {
 	c->sqflow = true;
@@ -785,6 +809,7 @@ int main(void)
 	too_large();
 	broken_controllers();
 	term_with_junk_behind();
+	started_from_inside();
 	success_with_sqflow();
 	command_errors();
 	retry_delay();

@@ -82,6 +82,10 @@ static void on_done(struct host_io *io)
 
 	i->pending = false;
 	i->dones++;
+	if (i->w->resubmit > 0 && io->error != -ECANCELED) {
+		i->w->resubmit--;
+		world_submit(i->w, (unsigned int)(i - i->w->ios), io->kind, io->slba, io->nlb);
+	}
 }
 
 /* What the memory of a read holds at first, and no pattern does: bytes that did not arrive. */
@@ -110,6 +114,7 @@ void world_submit(struct world *w, unsigned int i, enum host_io_kind kind, uint6
 	o->iov[0] = (struct iovec){ o->buf, bytes / 4 };
 	o->iov[1] = (struct iovec){ o->buf + bytes / 4, bytes / 4 + 4 };
 	o->iov[2] = (struct iovec){ o->buf + bytes / 2 + 4, bytes - bytes / 2 - 4 };
+	o->w = w;
 	o->pending = true;
 	o->dones = 0;
 	o->io.done = on_done;

@@ -11,8 +11,11 @@
 
 enum { WORLD_IOS = 64, WORLD_IO_BYTES = 131072 };
 
+struct world;
+
 struct world_io {
 	struct host_io io;
+	struct world *w;
 	struct iovec iov[3];
 	uint8_t *buf;
 	bool pending;
@@ -29,6 +32,7 @@ struct world {
 	unsigned int want_count;
 	struct world_io ios[WORLD_IOS];
 	unsigned int waiting_io;
+	unsigned int resubmit; /* so many more I/Os are started from inside done functions */
 };
 
 typedef void (*world_knob)(struct fake *f, struct host_config *c);

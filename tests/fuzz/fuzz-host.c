@@ -7,7 +7,7 @@
  * itself again so is the host.
  *
  * Input: byte 0 bits 0 and 1 digests, bit 2 SQ flow control, bit 3 two queues, bit 4 commands of the
- * admin queue are taken as well; then steps of 4 bytes: what to do, and three bytes for it.
+ * admin queue are taken as well, bit 5 done functions start the next I/O; then steps of 4 bytes: what to do, and three bytes for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +173,7 @@ static void step(struct world *w, const uint8_t *s)
 static void heal(struct world *w)
 {
 	w->f.hook = NULL;
+	w->resubmit = 0;
 	fake_stop(&w->f);
 	fake_start(&w->f);
 	for (unsigned int i = 0; i < 16; i++) {
@@ -201,6 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(junk, 0x22, sizeof(junk));
 	world_open(&w, knob);
 	memset(w.f.disk, DISK, (size_t)FAKE_BLOCKS * FAKE_BLOCK);
+	w.resubmit = flags & 32 ? 50 : 0;
 	for (size_t at = 1; at + STEP <= size; at += STEP)
 		step(&w, data + at);
 	heal(&w);
