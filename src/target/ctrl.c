@@ -105,7 +105,6 @@ struct nvme_status tgt_ctrl_new(struct tgt_conn *conn, struct tgt_subsys *s,
 	c->listener = conn->assoc.listener;
 	c->local = *io_stream_local(conn->stream);
 	c->host = *host;
-	c->since_ns = io_wall(conn->assoc.reactor->loop);
 	c->cntlid = free_cntlid(s, &after);
 	tgt_features_init(c);
 	tgt_keep_alive_init(c);

@@ -88,7 +88,6 @@ struct tgt_ctrl {
 	struct tgt_features features;
 	uint32_t aborts; /* Abort commands outstanding */
 	struct tgt_shutdown shutdown;
-	uint64_t since_ns; /* io_wall() of its making */
 };
 
 /*

@@ -67,7 +67,6 @@ void tgt_req_begin(struct tgt_req *req, struct tgt_assoc *a, uint16_t tag,
 	req->buf.niov = req->buf.runs = 0;
 	req->data_len = 0;
 	req->xfer = 0;
-	req->chunk = 0;
 	req->reserve = false;
 	req->exec = NULL;
 	req->ns = NULL;

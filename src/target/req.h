@@ -66,7 +66,6 @@ struct tgt_req {
 	struct tgt_buf buf;
 	uint32_t data_len;              /* bytes the command moves */
 	uint32_t xfer;                  /* of those received, or queued for sending */
-	uint32_t chunk;                 /* bytes in the C2HData PDU that is queued now */
 	struct iovec part[TGT_BUF_IOV]; /* the vectors of that PDU */
 	bool reserve;                   /* the buffer is the association's reserve */
 
