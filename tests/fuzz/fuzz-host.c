@@ -7,7 +7,8 @@
  * itself again so is the host.
  *
  * Input: byte 0 bits 0 and 1 digests, bit 2 SQ flow control, bit 3 two queues, bit 4 commands of the
- * admin queue are taken as well, bit 5 done functions start the next I/O; then steps of 4 bytes: what to do, and three bytes for it.
+ * admin queue are taken as well, bit 5 done functions start the next I/O; then steps of 4 bytes: what
+ * to do, and three bytes for it.
  */
 #include <stdlib.h>
 #include <string.h>
