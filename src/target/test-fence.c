@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "target/test-rig.h"
 #include "tests/tap.h"
 
@@ -344,6 +345,40 @@ static void churn(void)
 	host_down(&h[0]);
 }
 
+/* A new controller waits for two older queues, and there is memory for one barrier, or none. */
+static void no_memory(void)
+{
+	struct peer second;
+	struct host old;
+	uint64_t failed = 0;
+
+	host_up(&old);
+	peer_io(&second, &rig, RIG_NQN, 2, old.cntlid);
+	for (uint64_t n = 1; n < 16; n++) {
+		uint64_t before = mem_fail_count();
+		struct nvme_connect_data data;
+		struct nvme_cmd cmd;
+		struct peer p;
+
+		peer_open(&p, &rig, -1);
+		peer_ic(&p, 0, false, false);
+		nvme_cmd_init_connect(&cmd, 0, 32, 0, 0);
+		cmd.sgl = nvme_sgl_in_capsule(0, sizeof(data));
+		peer_connect_data(&p, RIG_NQN, NVME_CNTLID_DYNAMIC, &data);
+		peer_submit(&p, &cmd, &data, sizeof(data));
+		mem_fail_after(n);
+		rig_run(&rig, 10 * RIG_MS);
+		mem_fail_after(0);
+		failed += mem_fail_count() - before;
+		peer_close(&p);
+		rig_run(&rig, 10 * RIG_MS);
+	}
+	ok(failed >= 7, "%d allocations of a Connect with barriers failed", (int)failed);
+	peer_close(&second);
+	host_down(&old);
+	is_u64(rig.target->subsystems[1]->ctrl_count, 0, "and nothing is left of them");
+}
+
 int main(void)
 {
 	rig_init(&rig);
@@ -358,6 +393,7 @@ int main(void)
 	unread();
 	hook();
 	churn();
+	no_memory();
 	rig_end(&rig);
 	return tap_done();
 }
