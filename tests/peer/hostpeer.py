@@ -276,7 +276,7 @@ class Host:
             q.close()
 
     def told(self):
-        return [line for q in [self.admin] + self.io for line in q.told()]
+        return [line for q in [self.admin] + self.io[-2:] for line in q.told()[-5:]]
 
 
 class Load:

@@ -68,7 +68,7 @@ class Case:
         else:
             at = [f for f in traceback.extract_tb(trace) if 'rows' in f.filename or 'self-test' in f.filename]
             said += ['at %s:%d: %s' % (f.filename.rsplit('/', 1)[-1], f.lineno, f.line) for f in at[-2:]]
-        for w in self.wires[-4:]:
+        for w in self.wires[-3:]:
             said += w.told()
         return said
 

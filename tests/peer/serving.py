@@ -23,6 +23,8 @@ SANITIZERS = {'ASAN_OPTIONS': 'quarantine_size_mb=8:thread_local_quarantine_size
 # Short, so that running into a limit is a test and not a wait. A busy machine still keeps to them.
 SHORT = {'icreq': '700ms', 'connect': '700ms', 'first_command': '700ms', 'transfer': '1500ms', 'send': '1500ms',
          'linger': '500ms', 'keep_alive_grace': '300ms', 'fence': '5s'}
+# Lines of the log in 10 s, and a few that the daemon says of itself.
+FAULT_LINES, EVENT_LINES = 20 + 3, 400 + 3
 REPORT = re.compile(r'Sanitizer|runtime error:|INVARIANT|Assertion|assert')
 
 
@@ -190,10 +192,12 @@ class Watch:
             expect(not self.target.complaints(), '%s', '\n'.join(self.target.complaints()))
             grown = self.target.rss() - self.base
             expect(grown <= self.memory, 'resident memory grew by %.1f MiB', grown / MIB)
-            said = len(self.target.log()) - lines
-            # The daemon's own bound: 20 lines about peers in 10 s, and a few about itself.
-            most = 25 * (2 + int((time.monotonic() - began) / 10))
-            expect(said <= most, '%d lines in the log, %d at most', said, most)
+            said = self.target.log(lines)
+            faults = sum('level=info' not in line for line in said)
+            # The daemon's own bounds: so many lines in 10 s about faults, so many about who comes and goes.
+            periods = 2 + int((time.monotonic() - began) / 10)
+            expect(faults <= FAULT_LINES * periods, '%d lines about faults in the log', faults)
+            expect(len(said) - faults <= EVENT_LINES * periods, '%d lines about events in the log', len(said) - faults)
         print('# %s: %d rounds of the other host, slowest %.0f ms; memory +%.1f MiB; %d lines' % (
             row.ident, self.load.rounds - rounds, self.load.slowest * 1000,
             (self.target.rss() - self.base) / MIB if self.target.alive() else 0, len(self.target.log()) - lines))

@@ -79,6 +79,8 @@ class Connection:
             while True:
                 p = self.wire.pdu(within=3600)
                 expect(p.hdgst_ok and p.ddgst_ok, 'digest of %s', p)
+                expect(not p.data or p.pdo % ((self.target.cpda + 1) * 4) == 0 or p.kind == n.H2C_TERM,
+                       '%s: PDO %d, CPDA is %d', p, p.pdo, self.target.cpda)
                 if p.kind == n.CMD:
                     self.command(p)
                 elif p.kind == n.H2C_DATA:
@@ -123,7 +125,8 @@ class Connection:
     # ---- the end ----
 
     def expect_term(self, fes, fei=None, within=wire.PATIENCE):
-        """An H2CTermReq of that kind comes, then the end. Commands that were on their way may come before."""
+        """An H2CTermReq of that kind comes; then it is ours to end the connection (3.5), by raising Closed. What was
+        on its way may come before."""
         while True:
             p = self.wire.pdu(within)
             if p.kind == n.H2C_TERM:
@@ -132,7 +135,6 @@ class Connection:
         self.target.saw('term', self, p)
         want = 'fes=%d%s' % (fes, '' if fei is None else ' fei=%d' % fei)
         expect(p.fes == fes and (fei is None or p.fei == fei), '%s expected, got %s', want, p)
-        self.wire.expect_closed(within)
         raise Closed('as expected')
 
 
@@ -202,6 +204,10 @@ class Target:
         with self.lock:
             return sum(1 for name, _, _ in self.seen if name == what)
 
+    def details(self, what):
+        with self.lock:
+            return [detail for name, _, detail in self.seen if name == what]
+
     def wait_for(self, what, count=1, within=wire.PATIENCE):
         until = time.monotonic() + within
         while self.count(what) < count:
@@ -222,7 +228,7 @@ class Target:
             t.join(2)
 
     def told(self):
-        return [line for c in self.connections[-3:] for line in c.wire.told()]
+        return [line for c in self.connections[-4:] for line in c.wire.told()[-6:]]
 
     # ---- hooks: what a test overrides ----
 

@@ -188,6 +188,23 @@ class Wire:
         return lines
 
 
+def endings(wires, within, began):
+    """Waits for all of them at once: {wire: seconds from `began` until the peer ended it, or None}."""
+    after = dict.fromkeys(wires)
+    while None in after.values() and time.monotonic() < began + within:
+        still = [w for w in wires if after[w] is None]
+        ready = set(select.select([w.sock for w in still], [], [], 0.05)[0])
+        for w in still:
+            if w.sock not in ready:
+                continue
+            try:
+                w._fill(time.monotonic() + 1)
+                w.buf.clear()
+            except Closed:
+                after[w] = time.monotonic() - began
+    return after
+
+
 def dial(addr, name='wire', within=PATIENCE, rcvbuf=0):
     """addr: (host, port)."""
     sock = socket.socket(socket.AF_INET6 if ':' in addr[0] else socket.AF_INET)
