@@ -133,7 +133,10 @@ static void show(const struct bench_live *l, void *arg)
 		snprintf(done, sizeof(done), " (%.0f %%)", 100 * l->done);
 	if (l->seconds_left >= 0)
 		snprintf(left, sizeof(left), ", %.0f s left", l->seconds_left);
-	fprintf(stderr, "\r%s%s: %s, %.0f s%s\033[K", l->phase, done, text, l->seconds, left);
+	if (atomic_load(&stop))
+		fputs("\rinterrupted: waiting for I/O in flight; once more to give up\033[K", stderr);
+	else
+		fprintf(stderr, "\r%s%s: %s, %.0f s%s\033[K", l->phase, done, text, l->seconds, left);
 	fflush(stderr);
 }
 
