@@ -64,8 +64,8 @@ static int check_memory(struct train_rank *r, uint64_t each)
 	if (each <= have / n)
 		return 0;
 	return err_set(&r->err, ENOMEM,
-		       "%u accelerators with %llu bytes of memory each: this machine has %llu; take fewer, or a smaller "
-		       "--batch or --prefetch",
+		       "%u accelerators with %llu bytes of memory each: this machine has %llu; take fewer, or a "
+		       "smaller --batch or --prefetch",
 		       n, (unsigned long long)each, (unsigned long long)have);
 }
 
