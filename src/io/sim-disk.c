@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is in files, twice: as programs see it and as a power cut would leave it. A sector that was
- * written but not synced since is dirty; at a power cut each dirty sector is kept or lost by itself,
- * so an un-synced write may be torn between sectors, never within one. Nor do writes become durable
- * in order: a disk may also have written an older version of a dirty sector before it was overwritten.
+ * written but not synced since is dirty; at a power cut each dirty sector is kept or lost by
+ * itself, so an un-synced write may be torn between sectors, never within one. Nor do writes
+ * become durable in order: a disk may also have written an older version of a dirty sector before
+ * it was overwritten.
  *
- * A sync that fails may forget what it could not write, as Linux does (fsync(2), NOTES): the sectors
- * count as clean, still read as written, are not in the next sync, and are gone after a power cut.
- * With direct I/O they are in the disk's own cache, which keeps them for the next try.
+ * A sync that fails may forget what it could not write, as Linux does (fsync(2), NOTES): the
+ * sectors count as clean, still read as written, are not in the next sync, and are gone after a
+ * power cut. With direct I/O they are in the disk's own cache, which keeps them for the next try.
  *
  * Contents are in chunks that exist from their first write, so a large file costs what is in it.
  */
@@ -31,7 +32,7 @@ struct sim_chunk {
 	uint64_t dirty[SECTORS_MAX]; /* number of the write that made it dirty; 0: clean */
 };
 
-/* ---- cursors -------------------------------------------------------------------------------------- */
+/* ---- cursors --------------------------------------------------------------------------------- */
 
 void sim_cursor_init(struct sim_cursor *c, const struct iovec *iov, int niov, uint64_t skip)
 {
@@ -89,7 +90,7 @@ void sim_cursor_in(struct sim_cursor *c, void *to, size_t n)
 	}
 }
 
-/* ---- chunks ---------------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 static struct sim_chunk *chunk_find(const struct sim_file *f, uint64_t index)
 {
@@ -149,7 +150,7 @@ static void sector_persist(const struct sim_file *f, struct sim_chunk *chunk, ui
 	memcpy(chunk->durable + at, chunk->cached + at, f->sector);
 }
 
-/* ---- reading and writing ---------------------------------------------------------------------------- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
 uint32_t sim_disk_read(struct sim_file *f, struct sim_cursor *c, uint64_t offset, uint64_t n)
 {
@@ -169,7 +170,9 @@ uint32_t sim_disk_read(struct sim_file *f, struct sim_cursor *c, uint64_t offset
 	return crc;
 }
 
-/* One chunk's part of a write. @early: the disk wrote the dirty sectors that are overwritten now. */
+/*
+ * One chunk's part of a write. @early: the disk wrote the dirty sectors that are overwritten now.
+ */
 static uint32_t chunk_write(struct sim_file *f, struct sim_chunk *chunk, struct sim_cursor *c,
 			    size_t at, size_t n, bool durable, bool early)
 {
@@ -269,7 +272,7 @@ bool sim_disk_allocated(const struct sim_file *f, uint64_t offset, uint64_t n)
 	return true;
 }
 
-/* ---- bad sectors -------------------------------------------------------------------------------------- */
+/* ---- bad sectors ----------------------------------------------------------------------------- */
 
 bool sim_disk_is_bad(const struct sim_file *f, uint64_t offset, uint64_t n)
 {
@@ -333,7 +336,7 @@ void sim_disk_heal(struct sim_node *node)
 		f->bad_len = 0;
 }
 
-/* ---- files -------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 struct sim_file *sim_disk_find(struct sim_node *node, const char *path)
 {

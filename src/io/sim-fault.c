@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which faults there are, and how often. Swarm testing (Groce and others, 2012): a run has few kinds
- * of fault rather than all of them a little, because a fault that ends a connection every few
- * transfers hides whatever needs a connection to live longer.
+ * Which faults there are, and how often. Swarm testing (Groce and others, 2012): a run has few
+ * kinds of fault rather than all of them a little, because a fault that ends a connection every
+ * few transfers hides whatever needs a connection to live longer.
  */
 #include <inttypes.h>
 
@@ -13,7 +13,10 @@
 #define MS UINT64_C(1000000)
 #define S  UINT64_C(1000000000)
 
-/* A kind exists in a run `exists` times in 100; then its chance is drawn evenly over the exponents. */
+/*
+ * A kind exists in a run `exists` times in 100; then its chance is drawn evenly over the
+ * exponents.
+ */
 struct fault_class {
 	const char *name;
 	uint32_t exists;
@@ -21,27 +24,27 @@ struct fault_class {
 };
 
 static const struct fault_class classes[SIM_FAULT_COUNT] = {
-	[SIM_NET_SHORT] = { "net-short", 50, 1000, 500000 },
-	[SIM_NET_BYTE] = { "net-byte", 25, 500, 100000 },
-	[SIM_NET_STALL] = { "net-stall", 30, 100, 20000 },
-	[SIM_NET_RESET] = { "net-reset", 35, 50, 5000 },
-	[SIM_NET_HOLE] = { "net-hole", 20, 20, 1000 },
+	[SIM_NET_SHORT] = { "net-short", 50, 5000, 500000 },
+	[SIM_NET_BYTE] = { "net-byte", 25, 1000, 100000 },
+	[SIM_NET_STALL] = { "net-stall", 30, 500, 50000 },
+	[SIM_NET_RESET] = { "net-reset", 35, 200, 10000 },
+	[SIM_NET_HOLE] = { "net-hole", 20, 50, 3000 },
 	[SIM_NET_CORRUPT] = { "net-corrupt", 0, 0, 0 },
-	[SIM_NET_REFUSE] = { "net-refuse", 25, 10000, 300000 },
-	[SIM_NET_SYN] = { "net-syn", 25, 10000, 300000 },
-	[SIM_NET_EMFILE] = { "net-emfile", 20, 10000, 300000 },
-	[SIM_NET_NOMEM] = { "net-nomem", 15, 10000, 200000 },
-	[SIM_FILE_READ] = { "file-read", 25, 100, 20000 },
-	[SIM_FILE_WRITE] = { "file-write", 25, 100, 20000 },
-	[SIM_FILE_SYNC] = { "file-sync", 25, 1000, 200000 },
-	[SIM_FILE_SPACE] = { "file-space", 15, 100, 20000 },
-	[SIM_FILE_SHORT] = { "file-short", 25, 1000, 200000 },
-	[SIM_FILE_SPLIT] = { "file-split", 40, 1000, 500000 },
-	[SIM_FILE_SLOW] = { "file-slow", 40, 100, 50000 },
-	[SIM_FILE_BAD] = { "file-bad", 10, 50, 2000 },
-	[SIM_NODE_PAUSE] = { "node-pause", 30, 10, 500 },
-	[SIM_NODE_CLOCK] = { "node-clock", 25, 10, 500 },
-	[SIM_LINK_DOWN] = { "link-down", 25, 5, 200 },
+	[SIM_NET_REFUSE] = { "net-refuse", 25, 20000, 400000 },
+	[SIM_NET_SYN] = { "net-syn", 25, 20000, 400000 },
+	[SIM_NET_EMFILE] = { "net-emfile", 20, 20000, 400000 },
+	[SIM_NET_NOMEM] = { "net-nomem", 15, 20000, 300000 },
+	[SIM_FILE_READ] = { "file-read", 25, 500, 50000 },
+	[SIM_FILE_WRITE] = { "file-write", 25, 500, 50000 },
+	[SIM_FILE_SYNC] = { "file-sync", 25, 5000, 300000 },
+	[SIM_FILE_SPACE] = { "file-space", 15, 500, 50000 },
+	[SIM_FILE_SHORT] = { "file-short", 25, 5000, 300000 },
+	[SIM_FILE_SPLIT] = { "file-split", 40, 5000, 500000 },
+	[SIM_FILE_SLOW] = { "file-slow", 40, 2000, 300000 },
+	[SIM_FILE_BAD] = { "file-bad", 10, 200, 10000 },
+	[SIM_NODE_PAUSE] = { "node-pause", 30, 30, 2000 },
+	[SIM_NODE_CLOCK] = { "node-clock", 25, 30, 2000 },
+	[SIM_LINK_DOWN] = { "link-down", 25, 20, 1000 },
 	[SIM_ALLOC] = { "alloc", 0, 0, 0 },
 };
 
@@ -50,7 +53,7 @@ const char *sim_fault_name(enum sim_fault f)
 	return (unsigned int)f < SIM_FAULT_COUNT ? classes[f].name : "?";
 }
 
-/* ---- configuration ---------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 void sim_config_calm(struct sim_config *c)
 {
@@ -78,11 +81,12 @@ void sim_config_calm(struct sim_config *c)
 /* Evenly over orders of magnitude: 1 to 10 as likely as 1000 to 10000. */
 static uint64_t draw_scale(struct rng *rng, uint64_t min, uint64_t max)
 {
-	uint64_t v = min;
+	unsigned int doublings = 0;
 
-	while (v < max && rng_below(rng, 4) != 0)
-		v *= 2;
-	return rng_between(rng, min, MAX(min, MIN(v, max)));
+	while (min << doublings < max)
+		doublings++;
+	max = MIN(max, min << rng_below(rng, doublings + 1));
+	return rng_between(rng, max / 2 > min ? max / 2 : min, max);
 }
 
 void sim_config_swarm(struct sim_config *c, uint64_t seed)
@@ -133,7 +137,7 @@ void sim_config_print(const struct sim_config *c, FILE *to)
 	fputc('\n', to);
 }
 
-/* ---- faults at any time ------------------------------------------------------------------------------- */
+/* ---- faults at any time ---------------------------------------------------------------------- */
 
 static struct sim_node *some_node(struct sim *sim)
 {

@@ -34,7 +34,7 @@ static bool handle_dead(const struct sim_handle *h)
 	return h->epoch != h->node->epoch;
 }
 
-/* ---- effects ---------------------------------------------------------------------------------------- */
+/* ---- effects --------------------------------------------------------------------------------- */
 
 static bool writes(const struct io_op *op)
 {
@@ -186,7 +186,7 @@ static void file_fire(struct sim *sim, void *obj, uint64_t arg)
 	sim_op_end(op, op->kind == IO_OP_READ || op->kind == IO_OP_WRITE ? (int64_t)n : 0);
 }
 
-/* ---- submitting --------------------------------------------------------------------------------------- */
+/* ---- submitting ------------------------------------------------------------------------------ */
 
 /* As O_DIRECT: offset, length and memory. */
 static bool misaligned(const struct sim_handle *h, const struct io_op *op)
@@ -263,7 +263,7 @@ void sim_file_crash(struct io_op *op, enum sim_crash how)
 		move(op, done, n);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int handle_refresh(struct io_file *f)
 {

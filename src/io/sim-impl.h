@@ -138,7 +138,7 @@ enum {
 	SIM_OP_EVENT, /* its event, or 0: it waits for something else */
 	SIM_OP_AUX,   /* connect: the dial; read, write: bytes moved by the first step of a split */
 	SIM_OP_MARK,  /* sync: the file's sequence number when it was submitted */
-	SIM_OP_CANCELLED, /* it will end with -ECANCELED and has nothing to do with its object any more */
+	SIM_OP_CANCELLED, /* it will end with -ECANCELED and has left its object */
 };
 
 /* ---- sim.c --------------------------------------------------------------------------------- */
@@ -284,7 +284,10 @@ static inline uint64_t sim_end_id(struct sim_end *end)
 struct sim_conn *sim_conn_new(struct sim *sim, struct sim_node *a, struct sim_node *b);
 /* A handle for an end that is already held. */
 struct io_sock *sim_sock_new(struct sim_end *end);
-/* The handle is gone: end of stream to the peer, or a reset. Frees the connection with the other end. */
+/*
+ * The handle is gone: end of stream to the peer, or a reset. Frees the connection with the other
+ * end.
+ */
 void sim_end_drop(struct sim_end *end, bool reset);
 /* The other end will learn that this one is gone, if a packet can still reach it. */
 void sim_end_break_later(struct sim_end *end, int error);

@@ -19,7 +19,7 @@
 #define CANCEL_MAX_NS 50000
 #define SCRIBBLE      64
 
-/* ---- operations --------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 void sim_op_begin(struct io_op *op)
 {
@@ -93,7 +93,7 @@ void sim_op_end_cancelled(struct io_op *op)
 			cancelled_fire);
 }
 
-/* ---- when it turns -------------------------------------------------------------------------------- */
+/* ---- when it turns --------------------------------------------------------------------------- */
 
 uint64_t sim_loop_due(struct sim *sim, struct sim_loop *sl)
 {
@@ -183,7 +183,7 @@ static void loop_cancel(struct io_loop *loop, struct io_op *op)
 	}
 }
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct io_loop *sim_loop_new(struct sim_node *node)
 {

@@ -42,7 +42,7 @@ struct sim_dial {
 	struct sim_conn *conn; /* once the other machine has it */
 };
 
-/* ---- addresses ------------------------------------------------------------------------------------ */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static struct sockaddr_in *v4(struct io_addr *a)
 {
@@ -123,7 +123,7 @@ static uint16_t free_port(struct sim_node *node)
 	return node->next_port++;
 }
 
-/* ---- listeners ------------------------------------------------------------------------------------ */
+/* ---- listeners ------------------------------------------------------------------------------- */
 
 static struct sim_listener *listener_of(struct io_listener *l)
 {
@@ -235,7 +235,7 @@ void sim_net_listener_close(struct io_listener *base)
 	free(l);
 }
 
-/* ---- connecting ----------------------------------------------------------------------------------- */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
 static void dial_free(struct sim_dial *dial)
 {
@@ -436,7 +436,7 @@ void sim_net_crash(struct sim_node *node)
 	}
 }
 
-/* ---- links and pairs ------------------------------------------------------------------------------- */
+/* ---- links and pairs ------------------------------------------------------------------------- */
 
 uint64_t sim_link_blocked(const struct sim *sim, const struct sim_node *a, const struct sim_node *b)
 {

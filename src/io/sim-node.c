@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Machines: how they come, crash, pause and go on. A crash is a change of the node's epoch: what
- * carries an older one (loops, files, ends of connections) is cut off from the world in that instant,
- * whatever code still runs there.
+ * carries an older one (loops, files, ends of connections) is cut off from the world in that
+ * instant, whatever code still runs there.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -69,7 +69,10 @@ static void end_crash(struct sim_end *end, int how)
 {
 	bool coin = sim_coin(end->node->sim);
 
-	/* Nobody says goodbye without power, but somebody may answer for it (a router, the peer's own). */
+	/*
+	 * Nobody says goodbye without power, but somebody may answer for it (a router, the peer's
+	 * own).
+	 */
 	if (how == SIM_CRASH_POWER)
 		sim_end_crash(end, coin ? SIM_BYE_SILENT : SIM_BYE_RESET);
 	else

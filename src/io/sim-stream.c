@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bytes on their way. A connection is two pipes; a pipe is a ring of bytes and a queue of segments
- * with the times at which they arrive, and one event for the first of them, so that nothing within a
- * connection overtakes anything while connections overtake each other as they like.
+ * with the times at which they arrive, and one event for the first of them, so that nothing within
+ * a connection overtakes anything while connections overtake each other as they like.
  *
- * Each end knows by itself whether the connection still exists. A reset reaches the two at different
- * times or one of them never: the time in which a host has given up a connection that the target
- * still believes in is where protocols lose data.
+ * Each end knows by itself whether the connection still exists. A reset reaches the two at
+ * different times or one of them never: the time in which a host has given up a connection that
+ * the target still believes in is where protocols lose data.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static size_t iov_bytes(const struct io_op *op)
 	return n;
 }
 
-/* ---- the ring --------------------------------------------------------------------------------- */
+/* ---- the ring -------------------------------------------------------------------------------- */
 
 static void ring_copy_in(struct sim_pipe *p, uint64_t pos, const uint8_t *from, size_t n)
 {
@@ -139,7 +139,7 @@ static size_t pipe_space(struct sim_end *from)
 	return used < cap ? cap - used : 0;
 }
 
-/* ---- segments ----------------------------------------------------------------------------------- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 static struct sim_segment *last_segment(struct sim_pipe *p)
 {
@@ -259,7 +259,7 @@ static void pipe_arrive(struct sim *sim, void *obj, uint64_t arg)
 		recv_fire(sim, rx->recv_op, 0);
 }
 
-/* ---- how a connection ends ------------------------------------------------------------------------ */
+/* ---- how a connection ends ------------------------------------------------------------------- */
 
 static void end_break(struct sim_end *end, int error)
 {
@@ -302,13 +302,16 @@ static void timeout_fire(struct sim *sim, void *obj, uint64_t arg)
 		end_break(end, ETIMEDOUT);
 }
 
-static void break_schedule(struct sim_end *end, int error)
+/* @in_order: behind what the other end has sent before. */
+static void break_schedule(struct sim_end *end, int error, bool in_order)
 {
 	struct sim_conn *conn = sim_end_conn(end);
 	uint64_t blocked =
 		conn->local ? 0 : sim_link_blocked(conn->sim, end->node, other_end(end)->node);
 	uint64_t delay = wire_delay(conn) + (blocked ? blocked - conn->sim->now : 0);
 
+	if (in_order && pipe_in(end)->last_at > conn->sim->now + delay)
+		delay = pipe_in(end)->last_at - conn->sim->now;
 	if (end->live && !end->error && !end->break_ev)
 		end->break_ev = sim_at(conn->sim, delay, break_fire, end, (uint64_t)error);
 }
@@ -316,7 +319,7 @@ static void break_schedule(struct sim_end *end, int error)
 void sim_end_break_later(struct sim_end *end, int error)
 {
 	if (!pipe_in(end)->hole)
-		break_schedule(end, error);
+		break_schedule(end, error, sim_coin(sim_end_conn(end)->sim));
 }
 
 void sim_conn_reset(struct sim_conn *conn)
@@ -325,9 +328,9 @@ void sim_conn_reset(struct sim_conn *conn)
 
 	/* Half of the time only one end notices; the other will when it sends. */
 	if (who != 1)
-		break_schedule(&conn->end[0], ECONNRESET);
+		break_schedule(&conn->end[0], ECONNRESET, false);
 	if (who != 0)
-		break_schedule(&conn->end[1], ECONNRESET);
+		break_schedule(&conn->end[1], ECONNRESET, false);
 }
 
 void sim_conn_hole(struct sim_conn *conn)
@@ -399,7 +402,7 @@ void sim_end_drop(struct sim_end *end, bool reset)
 		conn_free(conn);
 }
 
-/* ---- transfers -------------------------------------------------------------------------------------- */
+/* ---- transfers ------------------------------------------------------------------------------- */
 
 static size_t shorten(struct sim_end *end, size_t n)
 {
@@ -531,7 +534,7 @@ static void recv_fire(struct sim *sim, void *obj, uint64_t arg)
 	transfer_faults(end);
 }
 
-/* ---- the ops ---------------------------------------------------------------------------------------- */
+/* ---- the ops --------------------------------------------------------------------------------- */
 
 static struct sim_stream *stream_of(struct io_stream *s)
 {

@@ -21,7 +21,9 @@
 #define EVENTS_PER_SLAB 256
 /* A program that does this much without time moving is in a loop of its own making. */
 #define SAME_TIME_MAX 1000000
-/* What "just look" costs when no sim_run_until() moves time: a poll of a real loop takes time too. */
+/*
+ * What "just look" costs when no sim_run_until() moves time: a poll of a real loop takes time too.
+ */
 #define LOOK_NS 1000
 
 /* Not 0, which code under test might take for "never". */
@@ -154,7 +156,7 @@ static void event_fire(struct sim *sim)
 	ev.fn(sim, ev.obj, ev.arg);
 }
 
-/* ---- trace ------------------------------------------------------------------------------------- */
+/* ---- trace ----------------------------------------------------------------------------------- */
 
 void sim_did(struct sim *sim, enum sim_what what, const struct sim_node *node, uint64_t id,
 	     uint64_t n, uint64_t extra)
@@ -203,13 +205,16 @@ void sim_trace(struct sim *sim, FILE *to)
 	sim->trace = to;
 }
 
-/* ---- chance ------------------------------------------------------------------------------------- */
+/* ---- chance ---------------------------------------------------------------------------------- */
 
 bool sim_fault(struct sim *sim, enum sim_fault f, const struct sim_node *node)
 {
 	uint32_t ppm = sim->config.ppm[f];
 
-	/* A kind that does not exist in this run draws nothing: that is most of them, most of the time. */
+	/*
+	 * A kind that does not exist in this run draws nothing: that is most of them, most of the
+	 * time.
+	 */
 	if (ppm == 0 || !rng_chance_ppm(&sim->rng, ppm))
 		return false;
 	sim->hits[f]++;
@@ -227,7 +232,7 @@ uint64_t sim_net_delay(struct sim *sim)
 	return rng_between(&sim->rng, sim->config.net_min_ns, sim->config.net_max_ns);
 }
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void set_now(struct sim *sim, uint64_t at)
 {
@@ -333,7 +338,7 @@ int sim_world_poll(struct sim *sim, struct sim_loop *self, uint64_t timeout)
 	return 0;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct sim *sim_new(uint64_t seed, const struct sim_config *config)
 {

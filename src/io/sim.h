@@ -6,16 +6,17 @@
  * thousands of times a second, and again whenever the seed is given again.
  *
  * The model is a heap of pending effects ordered by (time, sequence). An operation has its effect
- * when it completes, not when it is submitted: a read reads then, the bytes of a write land then. So
- * operations in flight overtake each other in every way the contract of io.h allows. The trade-off is
- * that computing takes no virtual time; sim_node_pause() and the turn delay stand in for it.
+ * when it completes, not when it is submitted: a read reads then, the bytes of a write land then.
+ * So operations in flight overtake each other in every way the contract of io.h allows. The
+ * trade-off is that computing takes no virtual time; sim_node_pause() and the turn delay stand in
+ * for it.
  *
- * Swarm testing: sim_config_swarm() draws for a seed which kinds of fault exist at all in that run,
- * since faults that are always on hide each other. Every run should end with sim_heal(), after which
- * no new fault occurs and the work must finish.
+ * Swarm testing: sim_config_swarm() draws for a seed which kinds of fault exist at all in that
+ * run, since faults that are always on hide each other. Every run should end with sim_heal(),
+ * after which no new fault occurs and the work must finish.
  *
- * Memory: the simulator aborts when it gets none; injected failures (base/alloc.h) hit the code under
- * test only. Thread: a world, its loops and what is attached to them belong to one thread.
+ * Memory: the simulator aborts when it gets none; injected failures (base/alloc.h) hit the code
+ * under test only. Thread: a world, its loops and what is attached to them belong to one thread.
  */
 #ifndef PENSTOCK_IO_SIM_H
 #define PENSTOCK_IO_SIM_H
@@ -32,7 +33,9 @@
 struct sim;      /* a world */
 struct sim_node; /* a machine: an address, a disk, a clock, and whatever runs in its loops */
 
-/* Kinds of fault. Each has a chance (parts per million, per occasion) and a count of occurrences. */
+/*
+ * Kinds of fault. Each has a chance (parts per million, per occasion) and a count of occurrences.
+ */
 enum sim_fault {
 	/* occasion: a transfer of a stream, at either end */
 	SIM_NET_SHORT,   /* moves only a part of what it could */
@@ -58,8 +61,10 @@ enum sim_fault {
 	/* occasion: any event */
 	SIM_NODE_PAUSE, /* a node runs nothing for a while */
 	SIM_NODE_CLOCK, /* a node's wall clock jumps, forwards or backwards */
-	SIM_LINK_DOWN, /* two nodes cannot reach each other for a while; what was sent comes later */
-	/* occasion: an allocation in a loop's turn, on nodes where sim_node_fail_alloc() allows it */
+	SIM_LINK_DOWN,  /* two nodes are cut off for a while; what was sent comes later */
+	/*
+	 * occasion: an allocation in a loop's turn, on nodes where sim_node_fail_alloc() allows it
+	 */
 	SIM_ALLOC,
 	SIM_FAULT_COUNT
 };
@@ -154,15 +159,15 @@ void sim_node_addr(const struct sim_node *node, uint16_t port, struct io_addr *r
 void sim_node_addr6(const struct sim_node *node, uint16_t port, struct io_addr *ret_addr);
 
 enum sim_crash {
-	SIM_CRASH_PROCESS, /* killed: the kernel lives, so peers get resets and files keep all writes */
-	SIM_CRASH_POWER, /* power cut: un-synced sectors are kept or lost each; peers may hear nothing */
+	SIM_CRASH_PROCESS, /* killed: the kernel lives: peers get resets, files keep all */
+	SIM_CRASH_POWER,   /* un-synced sectors are kept or lost each; peers may hear nothing */
 };
 
 /*
  * Ends whatever runs on the node, now. Operations in flight finish with -ECANCELED and have no
- * further effect, nor has anything submitted later: its loops go on turning, cut off from the world,
- * so that what lived there can be torn down by ordinary means. Writes in flight may have landed, in
- * part (sectors are never torn).
+ * further effect, nor has anything submitted later: its loops go on turning, cut off from the
+ * world, so that what lived there can be torn down by ordinary means. Writes in flight may have
+ * landed, in part (sectors are never torn).
  */
 void sim_node_crash(struct sim_node *node, enum sim_crash how);
 /* Up again, with the disk as the crash left it. Make new loops; those from before stay cut off. */
@@ -186,7 +191,9 @@ unsigned int sim_node_streams(const struct sim_node *node);
 
 /* ---- disks ------------------------------------------------------------------------------- */
 
-/* What is in a file: as programs see it, or as a power cut right now would leave it at the least. */
+/*
+ * What is in a file: as programs see it, or as a power cut right now would leave it at the least.
+ */
 enum sim_view { SIM_VIEW_CACHED, SIM_VIEW_DURABLE };
 /* Bytes copied, less at the end of the file; -ENOENT. */
 int64_t sim_disk_peek(struct sim_node *node, const char *path, enum sim_view view, uint64_t offset,

@@ -39,6 +39,7 @@ struct cand {
 	bool certain;             /* it did happen, seen or not */
 	bool again;               /* and perhaps more than once */
 	bool durable;
+	bool doubtful; /* no flush makes it durable */
 };
 
 struct block {
@@ -55,6 +56,7 @@ struct oracle {
 	uint32_t block;
 	uint32_t sector;
 	bool cache;
+	bool tries_tear;
 	struct block *at;
 	struct oracle_rec **recs;
 	size_t rec_count, rec_cap;
@@ -115,7 +117,7 @@ const char *oracle_wrong(const struct oracle *o)
 	return o->wrong[0] ? o->wrong : NULL;
 }
 
-/* ---- contents ---------------------------------------------------------------------------------- */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 static uint64_t word(const struct oracle *o, uint64_t number, uint64_t lba, size_t unit, size_t i)
 {
@@ -124,7 +126,9 @@ static uint64_t word(const struct oracle *o, uint64_t number, uint64_t lba, size
 	return (base + i) * UINT64_C(0xd6e8feb86659fd93);
 }
 
-/* The first word is the number of the write, so that a reader knows what to expect of the others. */
+/*
+ * The first word is the number of the write, so that a reader knows what to expect of the others.
+ */
 static void fill_unit(const struct oracle *o, uint64_t number, uint64_t lba, size_t unit,
 		      uint64_t *to)
 {
@@ -158,7 +162,7 @@ static bool read_unit(const struct oracle *o, uint64_t lba, size_t unit, const u
 	return true;
 }
 
-/* ---- zones --------------------------------------------------------------------------------------- */
+/* ---- zones ----------------------------------------------------------------------------------- */
 
 static bool present(const struct cand *c)
 {
@@ -181,7 +185,9 @@ static uint64_t zone_last_start(const struct cand *c)
 	return MAX(c->start, c->read_last_start);
 }
 
-/* Gibbons and Korach: forward zones may not overlap, nor a backward one lie within a forward one. */
+/*
+ * Gibbons and Korach: forward zones may not overlap, nor a backward one lie within a forward one.
+ */
 static bool zones_conflict(const struct cand *a, const struct cand *b)
 {
 	uint64_t a_end = zone_first_end(a), a_start = zone_last_start(a);
@@ -262,9 +268,12 @@ static void check_value(struct oracle *o, const struct oracle_op *op, uint64_t l
 		      number);
 }
 
-/* Torn once, and not known to be written again before @start. */
-static bool may_be_torn(const struct block *b, uint64_t start)
+/* Torn once, and not known to be written again before @start; or perhaps being torn meanwhile. */
+static bool may_be_torn(const struct oracle *o, const struct block *b, uint64_t start)
 {
+	for (size_t i = 0; i < b->count; i++)
+		if (o->tries_tear && b->cand[i].rec && b->cand[i].end > start)
+			return true;
 	for (size_t i = 0; i < b->count; i++)
 		if (b->cand[i].certain && b->cand[i].start > b->torn_since &&
 		    b->cand[i].end < start)
@@ -295,7 +304,7 @@ static void check_block(struct oracle *o, const struct oracle_op *op, uint64_t l
 		before = number;
 	}
 	if (torn) {
-		if (o->sector >= o->block || !may_be_torn(b, op->start))
+		if (o->sector >= o->block || !may_be_torn(o, b, op->start))
 			wrong(o, lba, op, "torn", number);
 		return;
 	}
@@ -303,7 +312,7 @@ static void check_block(struct oracle *o, const struct oracle_op *op, uint64_t l
 		check_value(o, op, lba, first);
 }
 
-/* ---- writes --------------------------------------------------------------------------------------- */
+/* ---- writes ---------------------------------------------------------------------------------- */
 
 static void cand_add(struct block *b, struct cand c)
 {
@@ -386,12 +395,13 @@ static void flush_end(struct oracle *o, const struct oracle_op *op)
 		struct block *b = &o->at[lba];
 
 		for (size_t i = 0; i < b->count; i++)
-			if (b->cand[i].certain && b->cand[i].end < op->start)
+			if (b->cand[i].certain && !b->cand[i].doubtful &&
+			    b->cand[i].end < op->start)
 				b->cand[i].durable = true;
 	}
 }
 
-/* ---- the calls -------------------------------------------------------------------------------------- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 void oracle_begin(struct oracle *o, struct oracle_op *op)
 {
@@ -440,6 +450,13 @@ void oracle_settle(struct oracle *o, unsigned int host)
 			}
 		}
 	}
+}
+
+void oracle_doubt(struct oracle *o)
+{
+	for (uint64_t lba = 0; lba < o->blocks; lba++)
+		for (size_t i = 0; i < o->at[lba].count; i++)
+			o->at[lba].cand[i].doubtful |= o->at[lba].cand[i].end != NEVER;
 }
 
 /* Whether a durable write is known to have come after @c. */
@@ -500,17 +517,18 @@ void oracle_power_cut(struct oracle *o)
 	o->cuts++;
 }
 
-struct oracle *oracle_new(uint64_t seed, uint64_t blocks, uint32_t block, uint32_t sector,
-			  bool cache)
+struct oracle *oracle_new(const struct oracle_disk *disk)
 {
 	struct oracle *o = must(calloc(1, sizeof(*o)));
+	uint64_t blocks = disk->blocks;
 
-	INVARIANT(block % UNIT == 0 && sector % UNIT == 0);
-	o->seed = hash_u64(HASH_INIT, seed);
+	INVARIANT(disk->block % UNIT == 0 && disk->sector % UNIT == 0);
+	o->seed = hash_u64(HASH_INIT, disk->seed);
 	o->blocks = blocks;
-	o->block = block;
-	o->sector = sector;
-	o->cache = cache;
+	o->block = disk->block;
+	o->sector = disk->sector;
+	o->cache = disk->cache;
+	o->tries_tear = disk->tries_tear;
 	o->at = must(calloc(blocks, sizeof(*o->at)));
 	for (uint64_t i = 0; i < blocks; i++)
 		cand_add(

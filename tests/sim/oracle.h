@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a disk may answer. The oracle is told of every operation when it begins and when it ends, and
- * decides for each block that was read whether a correct disk could have returned it.
+ * What a disk may answer. The oracle is told of every operation when it begins and when it ends,
+ * and decides for each block that was read whether a correct disk could have returned it.
  *
- * Every write has contents of its own, so what is read names the write it came from. A block is then
- * a register whose history must be linearizable, and with unique values that can be decided exactly
- * and cheaply (Gibbons and Korach, "Testing Shared Memories", 1997): the operations on one value form
- * a cluster that spans a zone of time; a history is right if no two zones conflict. A write that was
- * sent more than once may also happen more than once while it lasts; of its value only this is held:
- * that it does not come back once something newer, begun after the write had ended, is known to be
- * there. Zeroes are not unique: a read of them is right if it could belong to some operation that
- * wrote them.
+ * Every write has contents of its own, so what is read names the write it came from. A block is
+ * then a register whose history must be linearizable, and with unique values that can be decided
+ * exactly and cheaply (Gibbons and Korach, "Testing Shared Memories", 1997): the operations on one
+ * value form a cluster that spans a zone of time; a history is right if no two zones conflict. A
+ * write that was sent more than once may also happen more than once while it lasts; of its value
+ * only this is held: that it does not come back once something newer, begun after the write had
+ * ended, is known to be there. Zeroes are not unique: a read of them is right if it could belong
+ * to some operation that wrote them.
  *
- * A power cut begins a new history of each block, which starts with one of the values that may have
- * survived: those not older than what is known to be durable, by FUA or by a flush. Where the oracle
- * cannot know (operations across a power cut) it allows more rather than less: what it reports is
- * wrong.
+ * A power cut begins a new history of each block, which starts with one of the values that may
+ * have survived: those not older than what is known to be durable, by FUA or by a flush. Where the
+ * oracle cannot know (operations across a power cut) it allows more rather than less: what it
+ * reports is wrong.
  *
  * Time here is the order of the calls. Memory: aborts when there is none.
  */
@@ -50,19 +50,24 @@ struct oracle_op {
 	bool durable;      /* write, zero: FUA */
 	uint64_t slba;
 	uint32_t nlb;
-	bool again; /* set before oracle_end(): it was, or may have been, carried out more than once */
+	bool again; /* set before oracle_end(): perhaps it happened more than once */
 
 	uint64_t start;
 	uint64_t cuts;          /* power cuts before it began */
 	struct oracle_rec *rec; /* what is remembered of a write, for ever */
 };
 
-/*
- * A disk of @blocks blocks of @block bytes, all zero, that tears writes between units of @sector
- * bytes when it fails or loses power. @cache: what is acknowledged is not durable yet.
- */
-struct oracle *oracle_new(uint64_t seed, uint64_t blocks, uint32_t block, uint32_t sector,
-			  bool cache);
+/* A disk, all zero. */
+struct oracle_disk {
+	uint64_t seed; /* of contents */
+	uint64_t blocks;
+	uint32_t block;  /* bytes, a multiple of 512 */
+	uint32_t sector; /* bytes: where a block may tear when power is lost; or longer than it */
+	bool cache;      /* what is acknowledged is not durable yet */
+	bool tries_tear; /* so may a try that fails, of an operation that is tried again */
+};
+
+struct oracle *oracle_new(const struct oracle_disk *disk);
 struct oracle *oracle_free(struct oracle *o);
 
 /* Before it is submitted. */
@@ -77,6 +82,12 @@ void oracle_end(struct oracle *o, struct oracle_op *op, enum oracle_outcome outc
 void oracle_power_cut(struct oracle *o);
 /* Operations of @host whose outcome is unknown do not happen any more. */
 void oracle_settle(struct oracle *o, unsigned int host);
+
+/*
+ * Of what is acknowledged and not durable by now, no later flush says anything: a sync failed, what
+ * it was to write may be forgotten, and whoever knew that has been replaced.
+ */
+void oracle_doubt(struct oracle *o);
 
 /* What was wrong first, with the history of the block; NULL: nothing. */
 const char *oracle_wrong(const struct oracle *o);

@@ -103,7 +103,9 @@ static int64_t read_at(struct disk *d, uint64_t offset, size_t n)
 	return waiter_wait(&w, 100 * S);
 }
 
-/* Sectors of [offset, offset + n) that are all @fill; -1 if a sector is a mixture of it and @old. */
+/*
+ * Sectors of [offset, offset + n) that are all @fill; -1 if a sector is a mixture of it and @old.
+ */
 static int sectors_of(struct disk *d, uint64_t offset, size_t n, size_t sector, uint8_t fill,
 		      uint8_t old)
 {
@@ -174,7 +176,10 @@ static void test_open(void)
 	disk_down(&d);
 }
 
-/* Over many power cuts: what was synced is kept, what was not is lost, kept or torn between sectors. */
+/*
+ * Over many power cuts: what was synced is kept, what was not is lost, kept or torn between
+ * sectors.
+ */
 static void test_power_cut(uint32_t sector)
 {
 	unsigned int kept = 0, lost = 0, torn = 0, torn_within = 0, synced_lost = 0, dsync_lost = 0;
@@ -341,7 +346,9 @@ static void test_errors(void)
 	}
 }
 
-/* A sync that fails may forget what it was to write: the next one succeeds, and the data is gone. */
+/*
+ * A sync that fails may forget what it was to write: the next one succeeds, and the data is gone.
+ */
 static void test_forgotten(void)
 {
 	unsigned int lost = 0, kept = 0, unread = 0, lost_again = 0;

@@ -123,7 +123,10 @@ static void test_connect(void)
 	net_down(&n);
 }
 
-/* Sends @total patterned bytes in pieces and receives them at the same time; true if all are right. */
+/*
+ * Sends @total patterned bytes in pieces and receives them at the same time; true if all are
+ * right.
+ */
 static bool pump(struct net *n, size_t total, uint64_t limit)
 {
 	static uint8_t out[3000], in[5000];

@@ -50,7 +50,8 @@ static bool reads(const void *data)
 /* A history begins: block 0 holds b, and held a before. */
 static void fresh(bool cache)
 {
-	o = oracle_new(1, BLOCKS, BLOCK, 512, cache);
+	o = oracle_new(&(struct oracle_disk){
+		.seed = 1, .blocks = BLOCKS, .block = BLOCK, .sector = 512, .cache = cache });
 	act(ORACLE_WRITE, 0, false, a);
 	act(ORACLE_WRITE, 0, false, b);
 	memcpy(torn, a, 512);
@@ -191,7 +192,7 @@ static void test_after_power_cut(void)
 	check(false, b, "what a power cut has left is all there is");
 }
 
-/* ---- a disk ------------------------------------------------------------------------------------ */
+/* ---- a disk ---------------------------------------------------------------------------------- */
 
 enum planted {
 	PLANT_NONE,
@@ -320,7 +321,8 @@ static bool blamed(enum planted planted, uint64_t seed, char *text, size_t size)
 
 	memset(&m, 0, sizeof(m));
 	m.planted = planted;
-	m.o = oracle_new(seed, BLOCKS, BLOCK, 512, true);
+	m.o = oracle_new(&(struct oracle_disk){
+		.seed = seed, .blocks = BLOCKS, .block = BLOCK, .sector = 512, .cache = true });
 	rng_init(&m.rng, seed);
 	for (int i = 0; i < 400 && !oracle_wrong(m.o); i++) {
 		struct slot *s = &m.slot[rng_below(&m.rng, SLOTS)];

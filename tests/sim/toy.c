@@ -59,8 +59,9 @@ static void conn_synced(struct io_op *op)
 {
 	struct toy_conn *c = container_of(op, struct toy_conn, op);
 
+	c->server->failed_syncs += op->result < 0;
 	if (op->result == 0)
-		op->result = 1;
+		op->result = c->failed_syncs == c->server->failed_syncs ? 1 : -EIO;
 	if (!conn_over(c))
 		conn_reply(c);
 }
@@ -97,6 +98,7 @@ static void conn_received(struct io_op *op)
 	}
 	c->record[0] = (struct iovec){ &c->message, sizeof(c->message) };
 	c->record[1] = (struct iovec){ padding, sizeof(padding) };
+	c->failed_syncs = s->failed_syncs;
 	io_op_init(op, conn_written);
 	s->busy++;
 	io_file_write(s->loop, s->file, op, c->record, 2, toy_offset(c->message.slot),

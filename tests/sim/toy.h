@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A storage service as small as one can be, to try the simulator on: a client puts numbers into
- * slots of a file on a server, one at a time, each acknowledged once durable, and does not give up:
- * it connects again, asks again, until all slots are done. A slot is written with one value only, so
- * asking twice is harmless.
+ * slots of a file on a server, one at a time, each acknowledged once durable, and does not give
+ * up: it connects again, asks again, until all slots are done. A slot is written with one value
+ * only, so asking twice is harmless.
  */
 #ifndef TESTS_SIM_TOY_H
 #define TESTS_SIM_TOY_H
@@ -35,7 +35,8 @@ struct toy_conn {
 	struct io_op op;          /* receive, write, sync or send: one at a time */
 	struct iovec iov, record[2];
 	struct toy_message message;
-	size_t have; /* bytes of the message received or sent */
+	size_t have;               /* bytes of the message received or sent */
+	unsigned int failed_syncs; /* of the server, when the write began */
 };
 
 struct toy_server {
@@ -47,7 +48,8 @@ struct toy_server {
 	struct toy_conn conn[TOY_CONNS];
 	unsigned int busy; /* operations not finished, of connections and of accept */
 	bool stopping;
-	bool use_sync; /* write and then sync, instead of a durable write */
+	bool use_sync;             /* write and then sync, instead of a durable write */
+	unsigned int failed_syncs; /* each may have lost what others wrote */
 };
 
 /* -errno if it could not start. */
