@@ -143,6 +143,13 @@ static struct host_ns *current(struct host_ctrl *c)
 	return &c->scan.found[c->scan.found_count];
 }
 
+/* What a controller says that knows no descriptors, and will know none next time. */
+static bool means_none(struct nvme_status st)
+{
+	return st.dnr || nvme_status_is(st, NVME_SC_INVALID_FIELD) ||
+	       nvme_status_is(st, NVME_SC_INVALID_OPCODE);
+}
+
 static void on_descriptors(struct host_ctrl *c, struct nvme_status st)
 {
 	struct host_ns *ns = current(c);
@@ -151,6 +158,11 @@ static void on_descriptors(struct host_ctrl *c, struct nvme_status st)
 	bool bad = false;
 	size_t at = 0;
 
+	/* Not known now is not the same as none: with its UUID it would be another one next time. */
+	if (!nvme_status_ok(st) && !means_none(st)) {
+		scan_failed(c, -nvme_status_to_errno(st), nvme_status_name(st));
+		return;
+	}
 	/* Optional; a namespace may have its identifiers in Identify Namespace alone. */
 	while (nvme_status_ok(st) && c->step.received == NVME_IDENTIFY_SIZE &&
 	       nvme_ns_desc_next(c->page, &at, &type, &id, &bad)) {
