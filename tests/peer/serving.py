@@ -37,7 +37,8 @@ def program():
 
 def sanitized():
     with open(program(), 'rb') as f:
-        return b'__asan_init' in f.read()
+        text = f.read()
+    return b'__asan_init' in text or b'__tsan_init' in text
 
 
 class Serving:
@@ -48,6 +49,9 @@ class Serving:
         self.log_path = os.path.join(self.dir, 'log')
         self.config = os.path.join(self.dir, 'config.json')
         command = [program(), 'serve', '--log-level', log_level]
+        cores = sorted(os.sched_getaffinity(0))[:int(os.environ.get('PEER_REACTORS', 1))]
+        if len(cores) > 1:
+            command += ['--cores', ','.join(map(str, cores))]
         if words is None:
             with open(self.config, 'w', encoding='utf-8') as f:
                 json.dump(config, f)
