@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations on files. Each has a time of its own and its effect at the end of it, so operations in
- * flight overtake each other freely; a split one has its effect in two steps, cut where a kernel
- * might (at a page, or a sector if that is larger). What had an effect is not cancelled any more:
+ * Operations on files. Each has a time of its own and its effect at the end of it, so operations
+ * in flight overtake each other freely; a split one has its effect in two steps, cut where a
+ * kernel might (at a page, or a sector if that is larger), and a short one ends there. What had an
+ * effect is not cancelled any more:
  * -ECANCELED here means that nothing happened, which is what a fence may rely on.
  */
 #include <errno.h>
@@ -176,11 +177,9 @@ static void file_fire(struct sim *sim, void *obj, uint64_t arg)
 		sim_op_schedule(op, file_delay(sim, h), file_fire);
 		return;
 	}
-	if ((op->kind == IO_OP_READ || op->kind == IO_OP_WRITE) && n > done + h->file->sector &&
-	    sim_fault(sim, SIM_FILE_SHORT, h->node)) {
-		at = cut(op, h->file, n, h->file->sector);
-		n = MAX(at, done);
-	}
+	if (at && (op->kind == IO_OP_READ || op->kind == IO_OP_WRITE) &&
+	    sim_fault(sim, SIM_FILE_SHORT, h->node))
+		n = at;
 	if (n > done)
 		move(op, done, n);
 	sim_op_end(op, op->kind == IO_OP_READ || op->kind == IO_OP_WRITE ? (int64_t)n : 0);

@@ -175,3 +175,19 @@ unsigned int sim_node_streams(const struct sim_node *node)
 			n += conn->end[i].node == node && conn->end[i].live;
 	return n;
 }
+
+bool sim_node_quiet(const struct sim_node *node)
+{
+	const struct sim_conn *conn;
+
+	list_for_each_entry(conn, &node->sim->conns, link)
+		for (int i = 0; i < 2; i++) {
+			const struct sim_pipe *p = &conn->pipe[i];
+			const struct sim_end *to = &conn->end[!i];
+
+			if (conn->end[i].node == node && p->seg_count > 0 && !p->hole && !p->dead &&
+			    to->live && !to->error)
+				return false;
+		}
+	return true;
+}

@@ -189,6 +189,9 @@ void sim_node_fail_alloc(struct sim_node *node, bool on);
 /* Connections the node has a live end of. For conservation checks. */
 unsigned int sim_node_streams(const struct sim_node *node);
 
+/* Nothing that the node has sent, before a crash or since, can still arrive anywhere. */
+bool sim_node_quiet(const struct sim_node *node);
+
 /* ---- disks ------------------------------------------------------------------------------- */
 
 /*

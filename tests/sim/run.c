@@ -78,12 +78,24 @@ static void target_down_and_up(struct run *r, enum plan_blow blow)
 	system_target_up(&r->sys);
 }
 
+static bool host_is_quiet(void *arg)
+{
+	struct system_host *h = arg;
+
+	return sim_node_quiet(h->node);
+}
+
+/*
+ * It comes back when nothing that it sent is on its way any more: a target knows what it has and what
+ * lies in its sockets, but not what the network still holds of somebody who died.
+ */
 static void host_down_and_up(struct run *r, struct system_host *h, enum sim_crash how)
 {
 	system_host_crash(h, how);
 	if (system_wrong(&r->sys))
 		return;
 	until_over(r, rng_below(&r->rng, r->plan.down_max_ns));
+	sim_run_until(r->sim, host_is_quiet, h, FINISH_NS);
 	sim_node_restart(h->node);
 	system_host_up(h);
 }
