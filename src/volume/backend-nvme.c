@@ -22,6 +22,7 @@ struct nvme {
 	struct backend b;
 	struct host_ctrl *ctrl;
 	struct host_ns ns;
+	struct pst_volume_info about; /* what describe() says: of the first connection, constant since */
 	uint32_t nsid;
 	struct io_timer limit; /* of the first connection */
 	bool open;	       /* the opener has its answer */
@@ -83,6 +84,20 @@ static int check_namespace(struct nvme *n, const struct host_ctrl_info *i)
 	return 0;
 }
 
+static void remember(struct nvme *n, const struct host_ctrl_info *i)
+{
+	struct pst_volume_info *about = &n->about;
+
+	snprintf(about->transport, sizeof(about->transport), "tcp");
+	snprintf(about->subsystem_nqn, sizeof(about->subsystem_nqn), "%s", i->subnqn);
+	io_addr_format(&i->addr, about->address);
+	about->nsid = n->nsid;
+	memcpy(about->uuid, n->ns.uuid.b, sizeof(about->uuid));
+	nvme_text_decode(i->id->mn, sizeof(i->id->mn), about->model, sizeof(about->model));
+	nvme_text_decode(i->id->sn, sizeof(i->id->sn), about->serial, sizeof(about->serial));
+	nvme_text_decode(i->id->fr, sizeof(i->id->fr), about->firmware, sizeof(about->firmware));
+}
+
 static void became_live(struct nvme *n)
 {
 	struct host_ctrl_info i;
@@ -104,6 +119,7 @@ static void became_live(struct nvme *n)
 	n->b.info.read_only |= n->ns.read_only;
 	n->b.info.volatile_cache = i.volatile_cache;
 	n->b.info.remote = true;
+	remember(n, &i);
 	n->open = true;
 	io_timer_stop(n->b.loop, &n->limit);
 	n->fn(n->arg, &n->b, NULL);
@@ -179,22 +195,19 @@ static void submit(struct backend *b, struct backend_cmd *c)
 	host_submit(n->ctrl, io);
 }
 
+/* From any thread: the controller itself is the loop's, and may be connecting anew by now. */
 static void describe(struct backend *b, struct pst_volume_info *ret_info)
 {
-	struct nvme *n = nvme_of(b);
-	struct host_ctrl_info i;
+	const struct pst_volume_info *about = &nvme_of(b)->about;
 
-	host_ctrl_info(n->ctrl, &i);
-	snprintf(ret_info->transport, sizeof(ret_info->transport), "tcp");
-	snprintf(ret_info->subsystem_nqn, sizeof(ret_info->subsystem_nqn), "%s", i.subnqn);
-	io_addr_format(&i.addr, ret_info->address);
-	ret_info->nsid = n->nsid;
-	memcpy(ret_info->uuid, n->ns.uuid.b, sizeof(ret_info->uuid));
-	if (!i.identified)
-		return;
-	nvme_text_decode(i.id->mn, sizeof(i.id->mn), ret_info->model, sizeof(ret_info->model));
-	nvme_text_decode(i.id->sn, sizeof(i.id->sn), ret_info->serial, sizeof(ret_info->serial));
-	nvme_text_decode(i.id->fr, sizeof(i.id->fr), ret_info->firmware, sizeof(ret_info->firmware));
+	memcpy(ret_info->transport, about->transport, sizeof(ret_info->transport));
+	memcpy(ret_info->subsystem_nqn, about->subsystem_nqn, sizeof(ret_info->subsystem_nqn));
+	memcpy(ret_info->address, about->address, sizeof(ret_info->address));
+	memcpy(ret_info->uuid, about->uuid, sizeof(ret_info->uuid));
+	memcpy(ret_info->model, about->model, sizeof(ret_info->model));
+	memcpy(ret_info->serial, about->serial, sizeof(ret_info->serial));
+	memcpy(ret_info->firmware, about->firmware, sizeof(ret_info->firmware));
+	ret_info->nsid = about->nsid;
 }
 
 static void stats(struct backend *b, struct pst_volume_stats *s)
