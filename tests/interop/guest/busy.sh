@@ -36,8 +36,9 @@ start() {
 	nvme_ctrls "$3" >/tmp/busy.ctrl
 	dd if=/dev/urandom of=/tmp/pat bs=1M count=8 status=none
 	(
+		# at such a rate that it takes that long; with --time_based it would not verify
 		fio --name=busy --filename="$dev" --direct=1 --ioengine=libaio --rw=randwrite \
-			--bsrange=4k-64k --iodepth=16 --size=16M --time_based --runtime="$4" \
+			--bsrange=4k-64k --iodepth=16 --size="$(($4 * 2))M" --rate=,2m \
 			--verify=crc32c --verify_fatal=1 --verify_dump=0 >/tmp/busy.fio 2>&1
 		echo $? >/tmp/busy.fio.rc
 	) &
@@ -58,7 +59,8 @@ finish() {
 	local dev
 	wait_for 60 test -s /tmp/busy.fio.rc && wait_for 10 test -s /tmp/busy.dd.rc || return 1
 	cat /tmp/busy.fio /tmp/busy.dd
-	[ "$(cat /tmp/busy.fio.rc /tmp/busy.dd.rc | tr '\n' ' ')" = "0 0 " ] || return 1
+	[ "$(cat /tmp/busy.fio.rc /tmp/busy.dd.rc | tr '\n' ' ')" = "0 0 " ] &&
+		grep -q 'READ: ' /tmp/busy.fio || return 1	# fio did verify
 	nvme disconnect -n "$1" && wait_for 10 nvme_none "$1" && echo 3 >/proc/sys/vm/drop_caches
 }
 

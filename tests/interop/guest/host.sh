@@ -330,7 +330,7 @@ reconnect() {	# cut the wire under load until the host notices; no I/O may fail
 	disconnect && connect "$PORT" --keep-alive-tmo=2 --reconnect-delay=1 --ctrl-loss-tmo=60 ||
 		return 1
 	$FIO --name=r --filename="$DEV" --ioengine=libaio --rw=randwrite --bs=4k --iodepth=4 \
-		--size="${MB}M" --time_based --runtime=5 --verify=crc32c >/tmp/fio.re 2>&1 &
+		--size="${MB}M" --rate=,1500k --verify=crc32c >/tmp/fio.re 2>&1 &
 	job=$!
 	sleep 1
 	ip link set "$NETDEV" down
@@ -338,7 +338,7 @@ reconnect() {	# cut the wire under load until the host notices; no I/O may fail
 	sleep 1
 	ip link set "$NETDEV" up
 	wait_for 20 nvme_is "$CTRL" live || { echo "not live again"; return 1; }
-	wait $job || { cat /tmp/fio.re; return 1; }
+	wait $job && grep -q 'READ: ' /tmp/fio.re || { cat /tmp/fio.re; return 1; }	# it verified
 	[ $was -eq 0 ] && klog_has 'Successfully reconnected' && rw_quick
 }
 ctrl_loss() {	# cut the wire for longer than ctrl-loss-tmo: the device goes away
@@ -363,11 +363,11 @@ multipath() {	# two paths; one is taken away under load, then comes back
 	echo round-robin >"$(grep -lx "$NQN" /sys/class/nvme-subsystem/*/subsysnqn | head -n 1 |
 		sed 's/subsysnqn$/iopolicy/')"
 	$FIO --name=m --filename="$DEV" --ioengine=libaio --rw=randwrite --bs=4k --iodepth=8 \
-		--size="${MB}M" --time_based --runtime=4 --verify=crc32c >/tmp/fio.mp 2>&1 &
+		--size="${MB}M" --rate=,2m --verify=crc32c >/tmp/fio.mp 2>&1 &
 	job=$!
 	sleep 1; nvme disconnect -d "$second"; sleep 1
 	connect "$PORT2"; back=$?
-	wait $job || { cat /tmp/fio.mp; return 1; }
+	wait $job && grep -q 'READ: ' /tmp/fio.mp || { cat /tmp/fio.mp; return 1; }
 	[ $back -eq 0 ] && wait_for 5 paths_live 2 && rw_quick && nvme list-subsys
 }
 

@@ -83,7 +83,7 @@ qemu_pid() {
 }
 
 cmd_exec() {	# DIR COMMAND
-	local dir id line gid rc b64 end limit=${VMKIT_EXEC_TIMEOUT:-60}
+	local dir id line part='' gid rc b64 end limit=${VMKIT_EXEC_TIMEOUT:-60}
 	[ $# -eq 2 ] || die "usage: vm.sh exec DIR COMMAND"
 	dir=$(realpath "$1") || exit 125
 	qemu_pid "$dir" >/dev/null || die "exec: no guest runs in $dir"
@@ -94,13 +94,17 @@ cmd_exec() {	# DIR COMMAND
 	# the guest ends the command in time, so that its output comes back
 	end=$((SECONDS + limit + 10))
 	while [ $SECONDS -lt $end ]; do
-		if IFS= read -r -t 1 -u "$r" line; then
-			read -r gid rc b64 <<<"$line"
-			[ "$gid" = "$id" ] || continue		# a stale answer
-			base64 -d <<<"${b64-}"
-			return "$rc"
+		# a read that times out has taken what was there of a line
+		if ! IFS= read -r -t 1 -u "$r" line; then
+			part+=$line
+			qemu_pid "$dir" >/dev/null || die "exec: the guest is gone"
+			continue
 		fi
-		qemu_pid "$dir" >/dev/null || die "exec: the guest is gone"
+		read -r gid rc b64 <<<"$part$line"
+		part=''
+		[ "$gid" = "$id" ] || continue			# a stale answer
+		base64 -d <<<"${b64-}"
+		return "$rc"
 	done
 	die "exec: no answer"
 }
