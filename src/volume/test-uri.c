@@ -34,6 +34,7 @@ static void taken(void)
 	is_i64(uri_parse("nvme+tcp://h/nqn.2026-11.io.penstock:a/b/c/12", &u, &err), 0, "an NQN with slashes");
 	is_str(u.subnqn, "nqn.2026-11.io.penstock:a/b/c", "keeps them");
 	is_u64(u.nsid, 12, "and the last number is the namespace");
+	is_i64(uri_parse("nvme+tcp://h/" NQN "?", &u, &err), 0, "a query of nothing");
 	is_i64(uri_parse("file:/tmp/a.img", &u, &err), 0, "a file");
 	is_str(u.path, "/tmp/a.img", "its path");
 	is_i64(uri_parse("file:///tmp/a.img?direct=0", &u, &err), 0, "a file with two slashes more");
@@ -64,6 +65,7 @@ static void not_taken(void)
 	refused("nvme+tcp://h/" NQN "/4294967295", "namespace");
 	refused("nvme+tcp://h/" NQN "/99999999999999999999", "namespace");
 	refused("nvme+tcp://h/" NQN "?queues", "queues");
+	refused("nvme+tcp://h/" NQN "?&queues=1", "NAME=VALUE");
 	refused("nvme+tcp://h/" NQN "?queues=0", "queues");
 	refused("nvme+tcp://h/" NQN "?queues=65", "queues");
 	refused("nvme+tcp://h/" NQN "?depth=-1", "depth");

@@ -165,7 +165,7 @@ int uri_parse(const char *text, struct uri *ret_uri, struct err *err)
 	} else {
 		rc = bad(err, "URI", text, schemes);
 	}
-	if (rc == 0 && query)
+	if (rc == 0 && query && *query)
 		rc = parse_query(u, query, err);
 	return rc;
 }
