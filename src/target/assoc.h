@@ -101,7 +101,7 @@ struct tgt_assoc {
 	uint32_t sending;           /* requests in SENDING */
 	uint32_t in_flight;         /* requests that are not FREE */
 	uint32_t mutating;          /* of those in the store, the ones that change it */
-	uint64_t store_seq;         /* of the last submission */
+	uint64_t store_seq;         /* of the last request that was ready for the store */
 	uint32_t away;              /* Abort commands that are on another core */
 	struct tgt_req *deleting;   /* the Disconnect that waits for the others */
 	struct tgt_req *connecting; /* the Connect that waits for its queue ID to become free, */

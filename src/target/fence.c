@@ -35,10 +35,18 @@ bool tgt_fence_holds(const struct tgt_assoc *a)
 	       !a->target->hooks.no_fence;
 }
 
+void tgt_fence_count(struct tgt_req *req)
+{
+	/* Once: the later steps of a command are as old as it is. */
+	if (!req->store_seq)
+		req->store_seq = ++req->assoc->store_seq;
+}
+
 void tgt_fence_wait(struct tgt_req *req)
 {
 	struct tgt_assoc *a = req->assoc;
 
+	tgt_fence_count(req);
 	tgt_req_set_state(req, TGT_REQ_FENCED);
 	list_add_tail(&a->waiting_fence, &req->link);
 	tgt_count(&a->reactor->stats.fence_waits, 1);
@@ -224,11 +232,20 @@ static bool caught_up(struct tgt_conn *c, struct tgt_barrier *b)
 	return ++b->looks > LOOKS_MAX;
 }
 
+static bool any_up_to(const struct list *requests, uint64_t seq)
+{
+	struct tgt_req *req;
+
+	list_for_each_entry(req, requests, link)
+		if (req->store_seq <= seq)
+			return true;
+	return false;
+}
+
+/* What is held back by a fence is on its way to the store all the same. */
 static bool store_passed(const struct tgt_assoc *a, uint64_t seq)
 {
-	if (list_empty(&a->in_store))
-		return true;
-	return list_first_entry(&a->in_store, struct tgt_req, link)->store_seq > seq;
+	return !any_up_to(&a->in_store, seq) && !any_up_to(&a->waiting_fence, seq);
 }
 
 static void look(struct tgt_conn *c)
@@ -251,7 +268,8 @@ static bool needs_timer(const struct tgt_assoc *a)
 	struct tgt_barrier *b;
 
 	list_for_each_entry(b, &a->barriers, link)
-		if (!b->caught_up)
+		/* Nobody says when a request leaves the fence for an end of its own. */
+		if (!b->caught_up || any_up_to(&a->waiting_fence, b->store_seq))
 			return true;
 	return false;
 }

@@ -13,8 +13,8 @@
  * - When a host makes a new controller while others of its are alive, one of those may be dead
  *   without our knowing: its last bytes, and the end of stream behind them, lie unread in a socket.
  *   The new controller's I/O therefore waits for each of them at a barrier, until it has read what
- *   there was to read at that moment and what it had in the store then has ended. A live one passes
- *   in a few milliseconds.
+ *   there was to read at that moment and what it had for the store then has ended: what was there,
+ *   and what was held back by a fence of its own. A live one passes in a few milliseconds.
  *
  * Waiting is bounded by limits.fence_ns; a command that waited so long fails with Namespace Not
  * Ready, to be tried again. It is never let through.
@@ -44,13 +44,15 @@ struct tgt_barrier {
 	uint32_t looks;          /* how often it was busy, and not blocked, since */
 	bool started;
 	bool caught_up;
-	uint64_t store_seq; /* once caught up: operations up to this one must end */
+	uint64_t store_seq; /* once caught up: requests up to this one must end */
 };
 
 /* Whether I/O of this association must wait now. */
 bool tgt_fence_holds(const struct tgt_assoc *a);
 /* @req waits. */
 void tgt_fence_wait(struct tgt_req *req);
+/* @req is ready for the store, whether it may go there or not: counts it, once. */
+void tgt_fence_count(struct tgt_req *req);
 
 /*
  * A new controller, in its subsystem's list already: counts the zombies of its host and sets up the

@@ -63,7 +63,7 @@ bool tgt_store_submit(struct tgt_req *req, struct store *s, enum store_kind kind
 	if (req->state != TGT_REQ_STORE)
 		tgt_req_set_state(req, TGT_REQ_STORE);
 	req->mutates = mutates(kind);
-	req->store_seq = ++a->store_seq;
+	tgt_fence_count(req);
 	op->kind = kind;
 	op->flags = flags;
 	op->offset = offset;

@@ -71,6 +71,7 @@ void tgt_req_begin(struct tgt_req *req, struct tgt_assoc *a, uint16_t tag,
 	req->exec = NULL;
 	req->ns = NULL;
 	req->pin = NULL;
+	req->store_seq = 0;
 	req->step = 0;
 	req->data_pdu.queued = false;
 	req->rsp_pdu.queued = false;

@@ -77,7 +77,7 @@ struct tgt_req {
 	const struct tgt_ns *ns;
 	struct tgt_ns_pin *pin; /* keeps @ns */
 	struct store_op op;
-	uint64_t store_seq; /* in order of submission */
+	uint64_t store_seq; /* when it was ready for the store, in order; 0: it is not yet */
 	uint32_t step;      /* of commands that take several store operations */
 	uint64_t since;     /* io_now() when it came into its present state */
 

@@ -254,6 +254,38 @@ static void still_alive(void)
 	host_down(&old);
 }
 
+/* A third comes while the second, whose host has left it too, waits for the first. */
+static void chain(void)
+{
+	struct host first, second, third;
+	struct nvme_cpl cpl;
+	uint16_t cid;
+
+	host_up(&first);
+	rig.stores[0].hold_writes = true;
+	submit_write(&first.io, 113, 1);
+	rig_run(&rig, RIG_MS);
+	host_up(&second);
+	submit_write(&second.io, 113, 2);
+	rig_run(&rig, RIG_S);
+	host_up(&third);
+	cid = submit_write(&third.io, 113, 3);
+	rig_run(&rig, RIG_S);
+	is_u64(list_count(&rig.stores[0].held), 1, "of three in a row the store has one write");
+	rig_store_release_one(&rig.stores[0]);
+	rig_run(&rig, RIG_S);
+	is_u64(list_count(&rig.stores[0].held), 1, "then the second, which the third waits for");
+	rig_store_release_one(&rig.stores[0]);
+	rig_run(&rig, RIG_S);
+	rig_store_release(&rig.stores[0]);
+	cpl = peer_wait(&third.io, cid);
+	is_status(&cpl, SUCCESS, "then the third");
+	is_u64(read_byte(&third.io, 113), 3, "which wins");
+	host_down(&first);
+	host_down(&second);
+	host_down(&third);
+}
+
 /*
  * The old queue does not read: its capsule waits for memory. The host gave up on it and closed it,
  * but the write and the end of stream lie unread in the socket.
@@ -390,6 +422,7 @@ int main(void)
 	reads_do_not_fence();
 	bounded();
 	still_alive();
+	chain();
 	unread();
 	hook();
 	churn();
