@@ -533,7 +533,7 @@ def x016(t):
     with t.case('SQHD counts round the queue'):
         q = env.host(t, io_sqsize=7).io[0]
         heads = [q.read(0, 512).sqhd for _ in range(20)]
-        expect([(b - a) % 8 for a, b in zip(heads, heads[1:])] == [1] * 19, 'SQHD %s', heads)
+        expect(max(heads) < 8 and [(b - a) % 8 for a, b in zip(heads, heads[1:])] == [1] * 19, 'SQHD %s', heads)
     with t.case('SQHD 0xFFFF in the answer to Connect grants it'):
         q = env.queue(t)
         answer = q.connect(cattr=4)

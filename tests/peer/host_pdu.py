@@ -96,6 +96,11 @@ def t002(t):
         with t.case('with %s TTAG while a write waits' % ('a wild' if ttag else 'the next')):
             _, q, r = solicited(env, t)
             refused(t, q, *none, q.h2c(r, 0, bytes(8192), ttag=(r.ttag + 1) & 0xFFFF if ttag is None else ttag))
+    with t.case('with a TTAG that differs from the right one in one bit, also one of long ago'):
+        for bit in range(16):
+            h, q, r = solicited(env, t)
+            refused(t, q, *none, q.h2c(r, 0, bytes(8192), ttag=r.ttag ^ 1 << bit))
+            h.close()
     with t.case('with the right TTAG and the CID of another command'):
         _, q, r = solicited(env, t)
         refused(t, q, n.FES_FIELD, n.AT_CCCID, q.h2c(r, 0, bytes(8192), cccid=r.cccid + 1))

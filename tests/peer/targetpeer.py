@@ -128,7 +128,10 @@ class Connection:
         """An H2CTermReq of that kind comes; then it is ours to end the connection (3.5), by raising Closed. What was
         on its way may come before."""
         while True:
-            p = self.wire.pdu(within)
+            try:
+                p = self.wire.pdu(within)
+            except Closed as e:
+                raise Failed('the client left without an H2CTermReq (%s)' % e.how) from e
             if p.kind == n.H2C_TERM:
                 break
             expect(p.kind in (n.CMD, n.H2C_DATA), 'H2CTermReq expected, got %s', p)
