@@ -99,7 +99,9 @@ def t006(t):
         greedy(queues, lambda q: q.wire.send(b''.join(
             q.capsule(n.sqe(n.GET_LOG, q.next_cid(), 0, n.sgl(n.SGL_TRANSPORT, MDTS), n.log_cdw(5, MDTS)))
             for _ in range(DEPTH - 8))))
-        env.target.settle(before, within=25)
+        for q in queues:
+            q.close()
+        env.target.settle(before)
 
 
 @book.row('T032', 'what one command leaves behind for the next in its place')

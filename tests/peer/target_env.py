@@ -4,6 +4,7 @@ run whatever the target does: it ends in time, by itself, with 0 or 1, a few lin
 import concurrent.futures
 import os
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
@@ -177,7 +178,6 @@ class Discovery(targetpeer.Target):
 
 def unreachable(t):
     """An address that takes no connection: a listener whose backlog is full. Linux drops the SYN then."""
-    import socket
     s = socket.socket()
     s.bind(('127.0.0.1', 0))
     s.listen(0)

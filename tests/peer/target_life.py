@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows about the client's way through a bad target: connecting step by step, statuses, keep alive, events, loss
 and return, and discovery."""
+import json
 import os
 import struct
 import time
@@ -9,8 +10,7 @@ import uuid
 import nvmetcp as n
 import rows
 import targetpeer
-import wire
-from target_env import QUERY, Discovery, discovery_entry, discovery_log, kind, once, unreachable
+from target_env import QUERY, Discovery, discovery_entry, discovery_log, kind, unreachable
 from wire import Closed, expect
 
 book = rows.Book()
@@ -467,7 +467,6 @@ def d001(t):
         target = t.keep(Changing(size=4096))
         r = discover(t, target, '--output-format', 'json')
         expect(r.status == 0, r.err)
-        import json
         d = json.loads(r.out)
         names = [e['subsystem_nqn'] for e in d['entries']]
         expect(names == ['nqn.2026-11.io.penstock:s%03d' % i for i in range(200)], '%d entries', len(names))
@@ -505,7 +504,6 @@ def c014(t):
                 return discovery_log(1, [discovery_entry('10.0.0.1   '), discovery_entry('10.0.0.2', pad=b'\0'),
                                          discovery_entry('10.0.0.3\x1b[31m\n'),
                                          discovery_entry('1' * 256, '4' * 32, b'nqn.2014-08.org:' + b'\xff' * 240)])
-        import json
         target = t.keep(Padded(size=4096))
         r = discover(t, target, '--output-format', 'json')
         expect(r.status == 0, r.err)

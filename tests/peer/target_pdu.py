@@ -10,7 +10,6 @@ import time
 import nvmetcp as n
 import rows
 import targetpeer
-import wire
 from target_env import QUERY, kind, once, terms
 from wire import Closed, expect
 
@@ -394,9 +393,9 @@ def any_bytes(t):
                 target = t.env.target(t, kind(**{hook: lambda s, c, *a: leave(c)}))
                 t.env.fails(t.env.info(target))
                 target.close()
-    with t.case('junk in the place of data, 20 associations, then right'):
+    with t.case('junk in the place of data, 10 associations, then right'):
         def wrong(self, c, p):
-            if self.associations <= 20:
+            if self.associations <= 10:
                 leave(c)
             targetpeer.Target.on_read(self, c, p)
         t.env.reads_right(t.env.target(t, kind(on_read=wrong)), query='io_timeout=1s&connect_timeout=2s&loss_timeout=20s')
