@@ -46,7 +46,7 @@ in_guest() { guest target "dd if=/dev/nullb$1 bs=64k iflag=skip_bytes,count_byte
 # both NSID OFFSET LENGTH OPTIONS: write, look from beneath, read back; unaligned edges
 # are read back only, with what is beside them
 both() {
-	local uri="$base/$1?$4" sum
+	local uri="$base/$1${4:+?$4}" sum
 	head -c "$3" /dev/urandom >"$work/src"
 	sum=$(sha256sum <"$work/src")
 	"$PENSTOCK" write "$uri" --offset "$2" <"$work/src" || return 1
