@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -26,6 +27,10 @@
 
 /* Where neither the kernel nor the device says: right for every disk in use. */
 #define DIO_ALIGN_FALLBACK 4096
+
+/* Two seconds in all: the kernel was seen to take a few hundred milliseconds on a busy machine. */
+#define LOCK_TRIES    100
+#define LOCK_PAUSE_NS 20000000
 
 /* ---- what it is and can do ------------------------------------------------------------------- */
 
@@ -186,6 +191,23 @@ static int create_file(const char *path, uint64_t size, bool exclusive, int *ret
 	return 0;
 }
 
+/*
+ * The lock of a process that was killed is let go only when the kernel has taken its io_uring apart,
+ * which it does after the process is gone to all appearances. So a lock that is held is waited for,
+ * a little: a restarted server must not find its own file taken.
+ */
+static int take_lock(int fd)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+
+	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (errno != EWOULDBLOCK || i == LOCK_TRIES)
+			return -errno;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 static int open_existing(const char *path, const struct io_file_options *opts, int *ret_fd)
 {
 	int flags = (opts->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
@@ -202,8 +224,8 @@ static int open_existing(const char *path, const struct io_file_options *opts, i
 	fd = open(path, flags);
 	if (fd < 0)
 		return -errno;
-	if (opts->exclusive && flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		r = -errno;
+	r = opts->exclusive ? take_lock(fd) : 0;
+	if (r < 0) {
 		close(fd);
 		return r;
 	}

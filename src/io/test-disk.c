@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -204,6 +205,44 @@ static void check_block_device(void)
 	io_loop_free(loop);
 }
 
+/* A server that was killed may hold its file a moment longer; one that lives holds it. */
+static void check_late_lock(void)
+{
+	struct io_file_options opts = { .exclusive = true };
+	struct io_loop *loop = new_loop();
+	struct io_file *f = open_in(loop, directory, "locked", false);
+	struct err err = ERR_NULL;
+	char path[256];
+	pid_t child;
+	int ready[2], r;
+	char c;
+
+	io_file_close(f);
+	snprintf(path, sizeof(path), "%s/locked", directory);
+	if (pipe(ready) != 0)
+		return;
+	child = fork();
+	if (child == 0) {
+		int fd = open(path, O_RDWR);
+
+		_exit(fd < 0 || flock(fd, LOCK_EX) < 0 || write(ready[1], "x", 1) != 1 || usleep(300000) != 0);
+	}
+	ok(read(ready[0], &c, 1) == 1, "%s: another process has the file", the_name);
+	r = io_file_open(loop, path, &opts, &f, &err);
+	is_i64(r, 0, "%s: and when it lets go soon, that was waited for (%s)", the_name, err.text);
+	if (r == 0) {
+		struct io_file *other = NULL;
+
+		is_i64(io_file_open(loop, path, &opts, &other, &err), -EBUSY, "%s: but one that stays is busy: %s",
+		       the_name, err.text);
+		io_file_close(f);
+	}
+	waitpid(child, NULL, 0);
+	close(ready[0]);
+	close(ready[1]);
+	io_loop_free(loop);
+}
+
 int main(void)
 {
 	static const struct io_loop_options all[] = {
@@ -231,6 +270,7 @@ int main(void)
 		check_no_space();
 		check_file_cancel();
 		check_block_device();
+		check_late_lock();
 	}
 	empty_directory(directory);
 	rmdir(directory);
