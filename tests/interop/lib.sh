@@ -87,6 +87,7 @@ interop_start() {	# NAME
 	fi
 	[ -x "${PENSTOCK-}" ] || { echo "Bail out! PENSTOCK names no program: '${PENSTOCK-}'"; exit 1; }
 	mkdir -p "${INTEROP_DIR:?}" && work=$(mktemp -d "$INTEROP_DIR/$1.XXXXXX") || exit 1
+	export TMPDIR=$work
 	trap interop_clean EXIT
 	trap 'exit 1' INT TERM HUP
 	export VMKIT_IMAGE=$INTEROP_DIR/image
