@@ -269,7 +269,10 @@ struct pst_discovery_entry {
 	uint16_t flags;
 };
 
-/* Reads the discovery log of the controller at "[tcp://]ADDR[:PORT]" (8009 if none). Free with pst_discovery_free(). */
+/*
+ * Reads the discovery log of the controller at "[tcp://]ADDR[:PORT]" (8009 if none, and where
+ * nothing listens there 4420). Free with pst_discovery_free().
+ */
 PST_API int pst_discover(struct pst_context *ctx, const char *address, uint64_t *ret_generation,
 			 struct pst_discovery_entry **ret_entries, size_t *ret_count,
 			 struct pst_error *err);
@@ -377,7 +380,10 @@ PST_API int pst_feed_new(struct pst_dataset *ds, struct pst_memory *mem,
 PST_API uint64_t pst_feed_batches(const struct pst_feed *feed); /* per epoch, of this rank */
 /* Begins an epoch: its batches start to be read. The epoch before is abandoned if not at its end. */
 PST_API int pst_feed_start(struct pst_feed *feed, uint64_t epoch);
-/* Waits for the next batch. 1: @ret_batch is there; 0: end of the epoch; -ETIMEDOUT; -errno. */
+/*
+ * Waits for the next batch. 1: @ret_batch is there; 0: end of the epoch; -ETIMEDOUT; -EDEADLK: the
+ * caller holds every batch there is room for, so none can come; -errno.
+ */
 PST_API int pst_feed_next(struct pst_feed *feed, uint64_t timeout_ns, struct pst_batch *ret_batch);
 /* The batch's memory may be used for another. Batches are released in the order they were given. */
 PST_API void pst_feed_release(struct pst_feed *feed, struct pst_batch *batch);

@@ -27,6 +27,7 @@ enum {
 	PREFETCH_MAX = 1024,
 	INFLIGHT_MAX = 1024,
 	REQUEST_MIN = 1 << 20, /* a request is not smaller than this unless its sample is */
+	STARVED_RETRY_NS = 1000000,
 };
 
 struct feed_batch {
@@ -75,6 +76,7 @@ struct pst_feed {
 	struct feed_read *reads;
 	struct list free;
 	uint32_t in_flight;
+	bool starved; /* the context had no request to give: others have them all */
 };
 
 static struct pst_context *context(const struct pst_feed *f)
@@ -140,8 +142,10 @@ static bool issue_read(struct pst_feed *f, struct feed_batch *b, uint32_t i)
 	pst_dataset_sample(f->ds, s->index, &what);
 	rc = pst_read(f->ds->vol, f->mem, s->mem_offset + f->sample_done, what.offset + f->sample_done, n,
 		      arrived, r);
-	if (rc == -EAGAIN)
-		return false; /* others use the context too; the next arrival tries again */
+	if (rc == -EAGAIN) {
+		f->starved = true;
+		return false;
+	}
 	INVARIANT(rc == 0);   /* the index was checked against the volume, the place against the memory */
 	list_del(&r->link);
 	f->in_flight++;
@@ -173,6 +177,7 @@ static bool issue_sample(struct pst_feed *f, struct feed_batch *b, uint32_t i)
 /* Reads on as far as there is memory, and requests to be had. With the lock held. */
 static void issue(struct pst_feed *f)
 {
+	f->starved = false;
 	while (!f->abandoned && f->next_issue < f->plan.batches &&
 	       f->next_issue - f->next_free < f->ring_size) {
 		struct feed_batch *b = &f->ring[f->next_issue % f->ring_size];
@@ -221,6 +226,9 @@ static bool pass(struct pst_feed *f, uint64_t deadline)
 
 	if (t >= deadline)
 		return false;
+	/* Nothing of ours will arrive to say that the others have given requests back. */
+	if (f->starved && f->in_flight == 0)
+		deadline = MIN(deadline, t + STARVED_RETRY_NS);
 	if (context(f)->mode == PST_MODE_POLLED) {
 		pthread_mutex_unlock(&f->lock);
 		pst_poll(context(f), deadline == UINT64_MAX ? UINT64_MAX : deadline - t);
@@ -275,12 +283,13 @@ int pst_feed_next(struct pst_feed *f, uint64_t timeout_ns, struct pst_batch *ret
 	issue(f);
 	while (in_time && (b->number != f->next_give || b->issued < b->count || b->missing > 0)) {
 		/* The user holds every batch there is room for: nothing can ever arrive. */
-		if (f->in_flight == 0 && f->next_free < f->next_give && b->issued < b->count &&
-		    context(f)->max_inflight > 0 && !list_empty(&f->free)) {
+		if (f->in_flight == 0 && !f->starved && f->next_free < f->next_give) {
 			pthread_mutex_unlock(&f->lock);
 			return -EDEADLK;
 		}
 		in_time = pass(f, deadline);
+		if (f->starved)
+			issue(f);
 	}
 	if (b->number != f->next_give || b->missing > 0 || b->issued < b->count) {
 		f->waited += now(f) - begun;
