@@ -113,6 +113,13 @@ static int load_config(struct server *s, int argc, char **argv, struct err *err)
 	return rc;
 }
 
+/* An option that says what is served, which a file says already; NULL if none was given. */
+static const char *describes(void)
+{
+	return given.listen.count ? "listen" : given.allow.count ? "allow" : given.advertise ? "advertise" :
+	       given.nqn ? "nqn" : given.serial ? "serial" : given.model ? "model" : NULL;
+}
+
 /* The words that say how to run win over the file, so that a file can be tried with other ones. */
 static void override(struct config *c)
 {
@@ -391,6 +398,8 @@ int cmd_serve(int argc, char **argv)
 
 	if (given.config ? argc > 0 : argc == 0)
 		return cli_usage("serve: either NAMESPACE arguments or --config FILE ('penstock serve --help')");
+	if (given.config && describes())
+		return cli_usage("serve: --%s belongs into the file that --config names", describes());
 	raise_descriptor_limit();
 	target_config_init(&s.tc);
 	rc = set_up(&s, argc, argv, &err);
