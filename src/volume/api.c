@@ -92,30 +92,27 @@ static int check(const struct pst_volume *vol, const struct pst_memory *mem, siz
 	return check_range(vol, offset, length, writes);
 }
 
+static int transfer(struct pst_volume *vol, enum request_kind kind, struct pst_memory *mem, size_t mem_offset,
+		    uint64_t offset, uint64_t length, pst_callback cb, void *user)
+{
+	struct request r = {
+		.kind = kind, .mem = mem, .mem_offset = mem_offset, .offset = offset, .length = length
+	};
+	int rc = check(vol, mem, mem_offset, offset, length, kind == REQUEST_WRITE);
+
+	return rc < 0 ? rc : submit(vol, &r, cb, user);
+}
+
 int pst_read(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset, uint64_t offset,
 	     uint64_t length, pst_callback cb, void *user)
 {
-	struct request r = { .kind = REQUEST_READ,
-			     .mem = mem,
-			     .mem_offset = mem_offset,
-			     .offset = offset,
-			     .length = length };
-	int rc = check(vol, mem, mem_offset, offset, length, false);
-
-	return rc < 0 ? rc : submit(vol, &r, cb, user);
+	return transfer(vol, REQUEST_READ, mem, mem_offset, offset, length, cb, user);
 }
 
 int pst_write(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset, uint64_t offset,
 	      uint64_t length, pst_callback cb, void *user)
 {
-	struct request r = { .kind = REQUEST_WRITE,
-			     .mem = mem,
-			     .mem_offset = mem_offset,
-			     .offset = offset,
-			     .length = length };
-	int rc = check(vol, mem, mem_offset, offset, length, true);
-
-	return rc < 0 ? rc : submit(vol, &r, cb, user);
+	return transfer(vol, REQUEST_WRITE, mem, mem_offset, offset, length, cb, user);
 }
 
 int pst_flush(struct pst_volume *vol, pst_callback cb, void *user)

@@ -15,7 +15,6 @@
 
 enum {
 	OPTIMAL_MIN = 128 << 10, /* what is preferred where the namespace does not say more */
-	DEALLOCATE_BLOCKS = UINT32_MAX,
 };
 
 struct nvme {
