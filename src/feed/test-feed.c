@@ -178,12 +178,12 @@ static void starved(void)
 	set_up(&r, PST_MODE_THREADED, 2);
 	feed_up(&r, &o, false);
 	need(&r, pst_memory_alloc(r.ctx, 4096, &other, &r.err), "memory");
-	ok(pst_read(r.vol, other, 0, 0, 512, NULL, NULL) == 0 && pst_read(r.vol, other, 0, 0, 512, NULL, NULL) == 0,
-	   "others have all requests");
+	for (int i = 0; i < 2; i++)
+		is_i64(pst_read(r.vol, other, 0, 0, 512, NULL, NULL), 0, "another takes a request");
 	pst_feed_start(r.feed, 0);
 	is_i64(pst_feed_next(r.feed, 20000000, &b), -ETIMEDOUT, "nothing comes meanwhile, and that is no deadlock");
 	pthread_create(&t, NULL, give_back, &r);
-	is_u64(take_epoch(&r, seen), 0, "and everything once they are given back, though nothing of ours arrived to tell");
+	is_u64(take_epoch(&r, seen), 0, "and everything once they are given back, though nothing of ours came");
 	pthread_join(t, NULL);
 	pst_memory_free(other);
 	tear_down(&r);
