@@ -14,13 +14,17 @@ import tempfile
 TEXT = re.compile(r'\.(c|h|py|sh|md|build|yaml|yml|json|txt|in|1|service|options)$')
 
 
+def git(root, *args):
+    """What git says below root. A hook's GIT_DIR and GIT_INDEX_FILE mean another tree, perhaps: not asked."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith('GIT_')}
+    return subprocess.run(['git', '-C', root, *args], capture_output=True, check=True, env=env).stdout.decode()
+
+
 def source_files(root):
     """Paths below root, relative: what git tracks, or all but builds where there is no git."""
     try:
-        out = subprocess.run(['git', '-C', root, 'ls-files', '-z'], capture_output=True, check=True).stdout
-        names = [n for n in out.decode().split('\0') if n]
-        top = subprocess.run(['git', '-C', root, 'rev-parse', '--show-toplevel'], capture_output=True,
-                             check=True).stdout.decode().strip()
+        names = [n for n in git(root, 'ls-files', '-z').split('\0') if n]
+        top = git(root, 'rev-parse', '--show-toplevel').strip()
         if names and os.path.realpath(top) == os.path.realpath(root):
             return sorted(n for n in names if os.path.isfile(os.path.join(root, n)))
     except (OSError, subprocess.CalledProcessError):
