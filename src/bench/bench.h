@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hist.h"
 #include "bench/clock.h"
 #include "penstock.h"
 
@@ -88,6 +89,30 @@ struct bench_notes {
 };
 
 void bench_note(struct bench_notes *notes, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/*
+ * What every measurement comes to, whatever it measures; what one op is, says its kind. Large: not
+ * for the stack.
+ */
+struct bench_result {
+	uint64_t ns; /* measured */
+	uint64_t ops;
+	uint64_t bytes;
+	struct hist latency;	 /* ns */
+	struct pst_timing split; /* ns, sums: where the time went */
+	uint64_t path_bytes[BENCH_PATHS];
+	struct bench_cpu cpu;
+	uint64_t errors;
+	char first_error[320];
+	struct bench_trouble trouble;
+	struct bench_verify verify;
+	struct bench_notes notes;
+	bool interrupted;
+	bool path_missed; /* target.require was not met: */
+	enum pst_path path_taken;
+	char io[16]; /* "uring", "epoll" */
+	struct pst_volume_info info[BENCH_URIS_MAX];
+};
 
 /* How far it is, for a live line. */
 struct bench_live {

@@ -51,7 +51,7 @@ static int open_lane(struct micro_thread *t, size_t i)
 		err_prefix(&t->err, "%s", l->uri);
 		return -perr.code;
 	}
-	micro_part(t->m, micro_range(o, &t->m->result->info[i]), t->index, &first, &count);
+	micro_part(t->m, micro_range(o, &t->m->result->all.info[i]), t->index, &first, &count);
 	l->base = o->offset + first * o->block_bytes;
 	pattern_init(&l->pattern, o->kind, count, o->passes, o->read_percent,
 		     hash_u64(hash_u64(hash_u64(HASH_INIT, o->seed), t->index), i));

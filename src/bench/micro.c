@@ -102,7 +102,7 @@ static int check_range(const struct micro *m, const struct pst_volume_info *info
 static int check_volumes(struct micro *m, struct err *err)
 {
 	const struct micro_options *o = m->opts;
-	const struct pst_volume_info *info = m->result->info;
+	const struct pst_volume_info *info = m->result->all.info;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < o->target.uri_count; i++) {
@@ -242,16 +242,19 @@ static void merge_thread(struct micro_result *r, const struct micro_thread *t)
 		r->side[i].ops += t->side[i].ops;
 		r->side[i].bytes += t->side[i].bytes;
 		hist_merge(&r->side[i].latency, &t->side[i].latency);
+		r->all.ops += t->side[i].ops;
+		r->all.bytes += t->side[i].bytes;
+		hist_merge(&r->all.latency, &t->side[i].latency);
 	}
 	for (int i = 0; i < BENCH_PATHS; i++)
-		r->path_bytes[i] += t->path_bytes[i];
-	bench_timing_add(&r->timing, &t->timing);
-	if (r->errors == 0 && t->errors > 0)
-		memcpy(r->first_error, t->first_error, sizeof(r->first_error));
-	r->errors += t->errors;
-	r->trouble.retries += t->trouble.retries;
-	r->trouble.reconnects += t->trouble.reconnects;
-	bench_verify_merge(&r->verify, &t->verify);
+		r->all.path_bytes[i] += t->path_bytes[i];
+	bench_timing_add(&r->all.split, &t->timing);
+	if (r->all.errors == 0 && t->errors > 0)
+		memcpy(r->all.first_error, t->first_error, sizeof(r->all.first_error));
+	r->all.errors += t->errors;
+	r->all.trouble.retries += t->trouble.retries;
+	r->all.trouble.reconnects += t->trouble.reconnects;
+	bench_verify_merge(&r->all.verify, &t->verify);
 }
 
 static void collect(struct micro *m)
@@ -261,63 +264,65 @@ static void collect(struct micro *m)
 
 	r->threads = m->thread_count;
 	r->inflight = (uint64_t)m->opts->depth * m->opts->queues * m->opts->target.uri_count;
-	r->interrupted = atomic_load(m->opts->target.stop);
-	r->path_missed = atomic_load(&m->path_missed);
-	r->path_taken = (enum pst_path)atomic_load(&m->path_taken);
-	r->cpu = m->cpu;
+	r->all.interrupted = atomic_load(m->opts->target.stop);
+	r->all.path_missed = atomic_load(&m->path_missed);
+	r->all.path_taken = (enum pst_path)atomic_load(&m->path_taken);
+	r->all.cpu = m->cpu;
 	for (unsigned int i = 0; i < m->thread_count; i++) {
 		merge_thread(r, &m->threads[i]);
 		end = MAX(end, m->threads[i].end_ns);
 	}
-	r->ns = end > m->begin_ns ? end - m->begin_ns : 0;
+	r->all.ns = end > m->begin_ns ? end - m->begin_ns : 0;
 }
 
 static void note_verify(const struct micro *m, struct micro_result *r)
 {
+	struct bench_notes *notes = &r->all.notes;
 	bool scanned = true;
 
 	if (!m->opts->verify)
 		return;
-	bench_note(&r->notes, "blocks were filled or checked by the threads that measure: figures are lower for it");
+	bench_note(notes, "blocks were filled or checked by the threads that measure: figures are lower for it");
 	for (unsigned int i = 0; i < m->thread_count; i++)
 		scanned = scanned && m->threads[i].scanned;
 	if (micro_keeps_versions(m->opts) && !scanned)
-		bench_note(&r->notes, "it ended early: not everything that was written was read back and checked");
-	if (r->verify.skipped > 0)
-		bench_note(&r->notes, "%llu reads were of blocks that this run had not written: not checked",
-			   (unsigned long long)r->verify.skipped);
+		bench_note(notes, "it ended early: not everything that was written was read back and checked");
+	if (r->all.verify.skipped > 0)
+		bench_note(notes, "%llu reads were of blocks that this run had not written: not checked",
+			   (unsigned long long)r->all.verify.skipped);
 }
 
 static void note(const struct micro *m)
 {
 	const struct micro_options *o = m->opts;
 	struct micro_result *r = m->result;
-	double rate = r->ns ? (double)(r->side[0].ops + r->side[1].ops) * 1e9 / (double)r->ns : 0;
+	struct bench_notes *notes = &r->all.notes;
+	double rate = r->all.ns ? (double)r->all.ops * 1e9 / (double)r->all.ns : 0;
 
 	if (o->target.emulated)
-		bench_note(&r->notes, "the accelerator is emulated: its memory and its copy engine are this machine's");
+		bench_note(notes, "the accelerator is emulated: its memory and its copy engine are this machine's");
 	for (size_t i = 0; i < o->target.uri_count; i++) {
-		const struct pst_volume_info *v = &r->info[i];
+		const struct pst_volume_info *v = &r->all.info[i];
 
 		if (v->block_bytes > 1 && (o->block_bytes % v->block_bytes || o->offset % v->block_bytes))
-			bench_note(&r->notes, "%s: I/O is not aligned to blocks of %u bytes", o->target.uris[i],
+			bench_note(notes, "%s: I/O is not aligned to blocks of %u bytes", o->target.uris[i],
 				   v->block_bytes);
 		if (pattern_writes(o->kind) && v->volatile_cache && !o->verify)
-			bench_note(&r->notes, "%s: has a volatile write cache: writes count when they are in it",
+			bench_note(notes, "%s: has a volatile write cache: writes count when they are in it",
 				   o->target.uris[i]);
 	}
-	if (o->rate && rate < 0.99 * (double)o->rate && !r->interrupted)
-		bench_note(&r->notes, "%.0f I/Os a second were asked for, %.0f were done", (double)o->rate, rate);
-	if (r->interrupted)
-		bench_note(&r->notes, "interrupted");
+	if (o->rate && rate < 0.99 * (double)o->rate && !r->all.interrupted)
+		bench_note(notes, "%.0f I/Os a second were asked for, %.0f were done", (double)o->rate, rate);
+	if (r->all.interrupted)
+		bench_note(notes, "interrupted");
 	note_verify(m, r);
 }
 
 static int run(struct micro *m, struct err *err)
 {
 	const struct micro_options *o = m->opts;
-	int rc = probe_volumes(&o->target, pattern_writes(o->kind), o->overwrite, m->result->info,
-			       m->result->io, sizeof(m->result->io), err);
+	int rc = probe_volumes(&o->target, pattern_writes(o->kind), o->overwrite, m->result->all.info,
+			       m->result->all.io, sizeof(m->result->all.io), err);
 
 	if (rc == 0)
 		rc = check_volumes(m, err);
@@ -338,6 +343,7 @@ int micro_run(const struct micro_options *opts, struct micro_result *ret_result,
 	if (rc < 0)
 		return rc;
 	memset(ret_result, 0, sizeof(*ret_result));
+	hist_init(&ret_result->all.latency);
 	hist_init(&ret_result->side[0].latency);
 	hist_init(&ret_result->side[1].latency);
 	hist_init(&m.recent);

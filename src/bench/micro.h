@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/hist.h"
 #include "bench/bench.h"
 #include "bench/pattern.h"
 
@@ -50,23 +49,10 @@ struct micro_side {
 };
 
 struct micro_result {
-	uint64_t ns; /* measured */
+	struct bench_result all;   /* ops are I/Os, its split is that of all latencies */
 	struct micro_side side[2]; /* reads, writes */
-	struct pst_timing timing;  /* sums over all of them, ns */
-	uint64_t path_bytes[BENCH_PATHS];
-	struct bench_cpu cpu;
-	uint64_t errors;
-	char first_error[320];
-	struct bench_trouble trouble;
-	struct bench_verify verify;
-	struct bench_notes notes;
-	bool interrupted;
-	bool path_missed; /* target.require was not met: */
-	enum pst_path path_taken;
 	unsigned int threads;
 	uint64_t inflight; /* most at a time, in all */
-	char io[16];	   /* "uring", "epoll" */
-	struct pst_volume_info info[BENCH_URIS_MAX];
 };
 
 /*

@@ -90,37 +90,39 @@ static void damage(uint64_t offset)
 static void write_and_read(void)
 {
 	struct micro_options o = options(PATTERN_WRITE);
+	const struct pst_timing *split = &r.all.split;
 	uint64_t sum;
 
 	ok(run(&o) == 0, "a pass of writes runs");
 	is_u64(r.side[1].ops, BLOCKS, "it writes each block once");
 	is_u64(r.side[1].bytes, SIZE, "and counts the bytes");
 	is_u64(r.side[1].latency.count, BLOCKS, "and the latencies");
-	is_u64(r.verify.samples, BLOCKS, "what was written is read back");
-	ok(r.verify.failed == 0 && r.errors == 0, "and is right");
-	ok(bench_main_path(r.path_bytes) == PST_PATH_HOST && r.ns > 0, "path and time are known");
-	sum = r.timing.client_queue + r.timing.network + r.timing.target_queue + r.timing.qos + r.timing.media +
-	      r.timing.staging + r.timing.wakeup + r.timing.remote;
-	ok(sum > 0 && sum <= r.timing.total, "so is where time was spent");
+	is_u64(r.all.verify.samples, BLOCKS, "what was written is read back");
+	ok(r.all.verify.failed == 0 && r.all.errors == 0, "and is right");
+	ok(bench_main_path(r.all.path_bytes) == PST_PATH_HOST && r.all.ns > 0, "path and time are known");
+	sum = split->client_queue + split->network + split->target_queue + split->qos + split->media +
+	      split->staging + split->wakeup + split->remote;
+	ok(sum > 0 && sum <= split->total, "so is where time was spent");
 
 	o = options(PATTERN_RANDREAD);
 	o.passes = 3;
 	o.queues = o.threads = 2;
-	ok(run(&o) == 0 && r.verify.samples == 3 * BLOCKS && r.verify.failed == 0,
+	ok(run(&o) == 0 && r.all.verify.samples == 3 * BLOCKS && r.all.verify.failed == 0,
 	   "a later run by two threads finds it as it should be");
 	is_u64(r.side[0].ops, 3 * BLOCKS, "three passes read each block three times");
 
 	damage(9 * BLOCK + 1000);
-	ok(run(&o) == 0 && r.verify.failed == 3, "one wrong bit is found in each pass");
-	ok(strstr(r.verify.failures[0].text, "byte 37864 is wrong"), "and named: %s", r.verify.failures[0].text);
+	ok(run(&o) == 0 && r.all.verify.failed == 3, "one wrong bit is found in each pass");
+	ok(strstr(r.all.verify.failures[0].text, "byte 37864 is wrong"), "and named: %s",
+	   r.all.verify.failures[0].text);
 	damage(9 * BLOCK + 1000);
 
 	o.seed = 12;
-	ok(run(&o) == 0 && r.verify.failed == 3 * BLOCKS, "another seed finds nothing of its own");
-	ok(strstr(r.verify.failures[BENCH_FAILURES_MAX - 1].text, "seed 12"), "and says so");
+	ok(run(&o) == 0 && r.all.verify.failed == 3 * BLOCKS, "another seed finds nothing of its own");
+	ok(strstr(r.all.verify.failures[BENCH_FAILURES_MAX - 1].text, "seed 12"), "and says so");
 	o.seed = 11;
 	o.block_bytes = 2 * BLOCK;
-	ok(run(&o) == 0 && r.verify.failed == r.verify.samples, "nor does another block size");
+	ok(run(&o) == 0 && r.all.verify.failed == r.all.verify.samples, "nor does another block size");
 }
 
 static void emulated(void)
@@ -129,11 +131,11 @@ static void emulated(void)
 
 	o.target.emulated = true;
 	o.target.require = PST_PATH_EMULATED;
-	ok(run(&o) == 0 && r.verify.samples == BLOCKS && r.verify.failed == 0 && r.errors == 0,
+	ok(run(&o) == 0 && r.all.verify.samples == BLOCKS && r.all.verify.failed == 0 && r.all.errors == 0,
 	   "writes out of an emulated accelerator come back right");
-	ok(bench_main_path(r.path_bytes) == PST_PATH_EMULATED && r.notes.count > 0, "and are labelled");
+	ok(bench_main_path(r.all.path_bytes) == PST_PATH_EMULATED && r.all.notes.count > 0, "and are labelled");
 	o.target.emulated = false;
-	ok(run(&o) == 0 && r.path_missed && r.path_taken == PST_PATH_HOST,
+	ok(run(&o) == 0 && r.all.path_missed && r.all.path_taken == PST_PATH_HOST,
 	   "a path that was required and not taken is told");
 }
 
@@ -142,10 +144,10 @@ static void mixed(void)
 	struct micro_options o = options(PATTERN_MIXED);
 
 	o.passes = 40;
-	ok(run(&o) == 0 && r.verify.failed == 0 && r.errors == 0, "mixed I/O finds what it wrote");
+	ok(run(&o) == 0 && r.all.verify.failed == 0 && r.all.errors == 0, "mixed I/O finds what it wrote");
 	is_u64(r.side[0].ops + r.side[1].ops, 40 * BLOCKS, "each pass comes to each block");
-	ok(r.verify.samples + r.verify.skipped >= r.side[0].ops, "every read is checked or counted as not");
-	ok(r.verify.skipped < 2 * BLOCKS, "only first reads are not");
+	ok(r.all.verify.samples + r.all.verify.skipped >= r.side[0].ops, "every read is checked or counted as not");
+	ok(r.all.verify.skipped < 2 * BLOCKS, "only first reads are not");
 }
 
 /* ---- damage in the middle -------------------------------------------------------------------- */
@@ -216,13 +218,14 @@ static void damages(void)
 
 	o.passes = 2;
 	o.depth = 1;
-	ok(run_with(&o, plant_stale) == 0 && planted && r.verify.failed == 1,
+	ok(run_with(&o, plant_stale) == 0 && planted && r.all.verify.failed == 1,
 	   "a write that was acknowledged and lost is found");
-	ok(strstr(r.verify.failures[0].text, "byte 20480: an old block, version 1, where version 2"),
-	   "as what it is: %s", r.verify.failures[0].text);
-	ok(run_with(&o, plant_misplaced) == 0 && planted && r.verify.failed == 1, "so is a block in the wrong place");
-	ok(strstr(r.verify.failures[0].text, "byte 28672: holds the block that belongs at byte 258048"),
-	   "as what it is: %s", r.verify.failures[0].text);
+	ok(strstr(r.all.verify.failures[0].text, "byte 20480: an old block, version 1, where version 2"),
+	   "as what it is: %s", r.all.verify.failures[0].text);
+	ok(run_with(&o, plant_misplaced) == 0 && planted && r.all.verify.failed == 1,
+	   "so is a block in the wrong place");
+	ok(strstr(r.all.verify.failures[0].text, "byte 28672: holds the block that belongs at byte 258048"),
+	   "as what it is: %s", r.all.verify.failures[0].text);
 }
 
 /* ---- what is refused, and how it ends -------------------------------------------------------- */
@@ -253,7 +256,7 @@ static void refusals(void)
 	ok(micro_run(&o, &r, &err) == -EEXIST && strstr(err.text, "--overwrite"), "a dataset in the way: %s",
 	   err.text);
 	o.overwrite = true;
-	ok(run(&o) == 0 && r.errors == 0, "unless that is meant");
+	ok(run(&o) == 0 && r.all.errors == 0, "unless that is meant");
 }
 
 static void endings(void)
@@ -265,14 +268,14 @@ static void endings(void)
 	o.passes = 0;
 	o.time_ns = 200000000;
 	o.warmup_ns = 50000000;
-	ok(run(&o) == 0 && r.ns == o.time_ns && r.side[0].ops > 0, "a time is kept");
+	ok(run(&o) == 0 && r.all.ns == o.time_ns && r.side[0].ops > 0, "a time is kept");
 	o.rate = 1000;
 	ok(run(&o) == 0 && r.side[0].ops > 20 && r.side[0].ops <= 251, "a rate too");
 	diag("%llu I/Os of 200", (unsigned long long)r.side[0].ops);
 	o.rate = 0;
 	o.time_ns = UINT64_C(3600000000000);
 	atomic_store(&stop, true);
-	ok(run(&o) == 0 && r.interrupted && r.side[0].ops == 0, "an interrupt ends it");
+	ok(run(&o) == 0 && r.all.interrupted && r.side[0].ops == 0, "an interrupt ends it");
 	atomic_store(&stop, false);
 	o.target.uris = gone;
 	ok(micro_run(&o, &r, &err) < 0 && strstr(err.text, gone[0]), "no such volume: %s", err.text);

@@ -107,8 +107,8 @@ static uint64_t parts(const struct pst_timing *t)
 
 static bool noted(const char *words)
 {
-	for (unsigned int i = 0; i < r.notes.count; i++) {
-		if (strstr(r.notes.text[i], words))
+	for (unsigned int i = 0; i < r.all.notes.count; i++) {
+		if (strstr(r.all.notes.text[i], words))
 			return true;
 	}
 	return false;
@@ -118,15 +118,15 @@ static void two_accelerators(void)
 {
 	struct train_options o = options();
 
-	ok(run(&o) == 0 && r.errors == 0, "two accelerators train for two epochs");
+	ok(run(&o) == 0 && r.all.errors == 0, "two accelerators train for two epochs");
 	is_u64(r.epochs, 2, "that many epochs");
 	/* 24 samples, 2 ranks, 3 a step: 4 steps an epoch. */
 	is_u64(r.steps, 8, "of as many steps as the dataset has");
-	is_u64(r.samples, 2 * SAMPLES, "every sample comes once in each epoch");
-	is_u64(r.verify.samples, 2 * SAMPLES, "and each is checked");
-	is_u64(r.verify.failed, 0, "and right");
-	is_u64(r.wait.count, 2 * 2 * 3, "all steps but the first of each epoch are judged");
-	is_u64(parts(&r.stall), r.stall_ns, "the parts of the stall sum to it");
+	is_u64(r.all.ops, 2 * SAMPLES, "every sample comes once in each epoch");
+	is_u64(r.all.verify.samples, 2 * SAMPLES, "and each is checked");
+	is_u64(r.all.verify.failed, 0, "and right");
+	is_u64(r.all.latency.count, 2 * 2 * 3, "all steps but the first of each epoch are judged");
+	is_u64(parts(&r.all.split), r.stall_ns, "the parts of the stall sum to it");
 	ok(r.compute_ns >= 12 * 5 * MS && r.compute_ns < 12 * 15 * MS, "steps take their time (%llu)",
 	   (unsigned long long)r.compute_ns);
 	ok(r.has_au && r.au_mlperf > 0.2 && r.au_mlperf <= 1 && r.au_storage > 0.2 && r.au_storage <= 1,
@@ -135,7 +135,7 @@ static void two_accelerators(void)
 	   "the mean over ranks is near that of the sums");
 	is_u64(r.dataset_samples, SAMPLES, "the description of the dataset is no sample");
 	ok(noted("not an MLPerf result") && noted("excluded from time") && noted("below the 3000"), "notes are honest");
-	ok(bench_main_path(r.path_bytes) == PST_PATH_HOST, "the path is known");
+	ok(bench_main_path(r.all.path_bytes) == PST_PATH_HOST, "the path is known");
 }
 
 static void limits(void)
@@ -145,17 +145,17 @@ static void limits(void)
 	o.verify = false;
 	o.steps = 5;
 	ok(run(&o) == 0 && r.steps == 5 && r.epochs == 2, "steps can be limited, across epochs");
-	is_u64(r.samples, 30, "to as many samples");
+	is_u64(r.all.ops, 30, "to as many samples");
 	o.steps = 1;
 	ok(run(&o) == 0 && r.steps == 1 && !r.has_au && noted("no utilisation"), "one step has no utilisation");
 	o.steps = 0;
 	o.workload.epochs = 1000000;
 	o.time_ns = 100 * MS;
-	ok(run(&o) == 0 && r.ns >= 60 * MS && r.ns < 2000 * MS, "so can time");
-	diag("%llu ns", (unsigned long long)r.ns);
+	ok(run(&o) == 0 && r.all.ns >= 60 * MS && r.all.ns < 2000 * MS, "so can time");
+	diag("%llu ns", (unsigned long long)r.all.ns);
 	o.time_ns = 0;
 	atomic_store(&stop, true);
-	ok(run(&o) == 0 && r.interrupted && r.steps == 0, "an interrupt ends it");
+	ok(run(&o) == 0 && r.all.interrupted && r.steps == 0, "an interrupt ends it");
 	atomic_store(&stop, false);
 }
 
@@ -168,11 +168,11 @@ static void emulated(void)
 	o.workload.epochs = 1;
 	o.accelerators = 1;
 	o.workload.compute_ns = MS / 2;
-	ok(run(&o) == 0 && r.errors == 0 && r.verify.samples == SAMPLES && r.verify.failed == 0,
+	ok(run(&o) == 0 && r.all.errors == 0 && r.all.verify.samples == SAMPLES && r.all.verify.failed == 0,
 	   "samples in an emulated accelerator's memory are right");
-	ok(bench_main_path(r.path_bytes) == PST_PATH_EMULATED && noted("emulated"), "and labelled");
+	ok(bench_main_path(r.all.path_bytes) == PST_PATH_EMULATED && noted("emulated"), "and labelled");
 	o.target.emulated = false;
-	ok(run(&o) == 0 && r.path_missed && r.path_taken == PST_PATH_HOST && r.steps == 1,
+	ok(run(&o) == 0 && r.all.path_missed && r.all.path_taken == PST_PATH_HOST && r.steps == 1,
 	   "a path that was required and not taken ends it");
 }
 
@@ -189,11 +189,11 @@ static void damage(void)
 	b ^= 4;
 	if (pwrite(fd, &b, 1, (off_t)at) != 1)
 		diag("pwrite: %s", strerror(errno));
-	ok(run(&o) == 0 && r.verify.samples == SAMPLES && r.verify.failed == 1, "one wrong bit is found");
-	ok(strstr(r.verify.failures[0].text, "sample 'unet3d/000023.npz': byte "), "and named: %s",
-	   r.verify.failures[0].text);
+	ok(run(&o) == 0 && r.all.verify.samples == SAMPLES && r.all.verify.failed == 1, "one wrong bit is found");
+	ok(strstr(r.all.verify.failures[0].text, "sample 'unet3d/000023.npz': byte "), "and named: %s",
+	   r.all.verify.failures[0].text);
 	o.verify = false;
-	ok(run(&o) == 0 && r.verify.failed == 0, "by who looks");
+	ok(run(&o) == 0 && r.all.verify.failed == 0, "by who looks");
 }
 
 static void refusals(void)

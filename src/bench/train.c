@@ -158,23 +158,23 @@ static int run_ranks(struct train *t, struct err *err)
 
 static void merge_rank(struct train_result *r, const struct train_rank *from)
 {
-	r->ns = MAX(r->ns, from->au.elapsed_ns);
+	r->all.ns = MAX(r->all.ns, from->au.elapsed_ns);
 	r->steps = MAX(r->steps, from->au.steps);
 	r->epochs = MAX(r->epochs, from->epochs);
-	r->samples += from->samples;
-	r->bytes += from->bytes;
+	r->all.ops += from->samples;
+	r->all.bytes += from->bytes;
 	r->compute_ns += from->au.compute_ns;
 	r->stall_ns += from->au.stall_ns;
-	bench_timing_add(&r->stall, &from->stall);
-	hist_merge(&r->wait, &from->wait);
+	bench_timing_add(&r->all.split, &from->stall);
+	hist_merge(&r->all.latency, &from->wait);
 	for (int i = 0; i < BENCH_PATHS; i++)
-		r->path_bytes[i] += from->path_bytes[i];
-	if (r->errors == 0 && from->errors > 0)
-		memcpy(r->first_error, from->first_error, sizeof(r->first_error));
-	r->errors += from->errors;
-	r->trouble.retries += from->trouble.retries;
-	r->trouble.reconnects += from->trouble.reconnects;
-	bench_verify_merge(&r->verify, &from->verify);
+		r->all.path_bytes[i] += from->path_bytes[i];
+	if (r->all.errors == 0 && from->errors > 0)
+		memcpy(r->all.first_error, from->first_error, sizeof(r->all.first_error));
+	r->all.errors += from->errors;
+	r->all.trouble.retries += from->trouble.retries;
+	r->all.trouble.reconnects += from->trouble.reconnects;
+	bench_verify_merge(&r->all.verify, &from->verify);
 }
 
 static void collect(struct train *t)
@@ -197,24 +197,25 @@ static void collect(struct train *t)
 	r->compute_overrun = r->compute_ns ? (double)overrun / (double)r->compute_ns : 0;
 	r->has_au = au && au_mean(au, n, au_mlperf, &r->au_mlperf) && au_mean(au, n, au_storage, &r->au_storage);
 	mem_free(au);
-	r->interrupted = atomic_load(t->opts->target.stop);
-	r->path_missed = atomic_load(&t->path_missed);
-	r->path_taken = (enum pst_path)atomic_load(&t->path_taken);
+	r->all.interrupted = atomic_load(t->opts->target.stop);
+	r->all.path_missed = atomic_load(&t->path_missed);
+	r->all.path_taken = (enum pst_path)atomic_load(&t->path_taken);
 }
 
 static void note_dataset(const struct train_options *o, struct train_result *r)
 {
+	struct bench_notes *notes = &r->all.notes;
 	uint64_t least = (uint64_t)MLPERF_STEPS * o->workload.batch * o->accelerators;
 	uint64_t mean = r->dataset_bytes / MAX(r->dataset_samples, UINT64_C(1));
 	double off = (double)mean / (double)o->workload.sample_bytes;
 
 	if (r->dataset_samples < least)
-		bench_note(&r->notes,
+		bench_note(notes,
 			   "the dataset has %llu samples: below the %llu (500 steps of all accelerators) that "
 			   "MLPerf Storage asks for, so caches may hold it",
 			   (unsigned long long)r->dataset_samples, (unsigned long long)least);
 	if (off < 0.9 || off > 1.1)
-		bench_note(&r->notes, "samples have %llu bytes in the mean: %s has %llu", (unsigned long long)mean,
+		bench_note(notes, "samples have %llu bytes in the mean: %s has %llu", (unsigned long long)mean,
 			   o->workload.name, (unsigned long long)o->workload.sample_bytes);
 }
 
@@ -222,37 +223,38 @@ static void note(const struct train *t)
 {
 	const struct train_options *o = t->opts;
 	struct train_result *r = t->result;
+	struct bench_notes *notes = &r->all.notes;
 
-	bench_note(&r->notes, "not an MLPerf result");
-	bench_note(&r->notes, "the accelerator's computing is a timed wait%s",
+	bench_note(notes, "not an MLPerf result");
+	bench_note(notes, "the accelerator's computing is a timed wait%s",
 		   o->target.emulated ? ", its memory and its copy engine are emulated on this machine" : "");
 	if (!o->target.emulated)
-		bench_note(&r->notes, "samples end in host memory: no copy to an accelerator is included");
+		bench_note(notes, "samples end in host memory: no copy to an accelerator is included");
 	if (o->verify)
-		bench_note(&r->notes, "verification is excluded from time, but reading ahead went on during it: "
+		bench_note(notes, "verification is excluded from time, but reading ahead went on during it: "
 				      "waits are shorter than without");
 	note_dataset(o, r);
 	if (!r->has_au)
-		bench_note(&r->notes, "no epoch had two steps: there is no utilisation");
+		bench_note(notes, "no epoch had two steps: there is no utilisation");
 	if (r->compute_overrun > 0.01)
-		bench_note(&r->notes,
+		bench_note(notes,
 			   "steps computed %.1f %% longer than they should: this machine has too little CPU",
 			   100 * r->compute_overrun);
-	if (r->interrupted)
-		bench_note(&r->notes, "interrupted");
+	if (r->all.interrupted)
+		bench_note(notes, "interrupted");
 }
 
 static int run(struct train *t, struct err *err)
 {
 	const struct train_options *o = t->opts;
 	struct train_result *r = t->result;
-	int rc = probe_volumes(&o->target, false, false, r->info, r->io, sizeof(r->io), err);
+	int rc = probe_volumes(&o->target, false, false, r->all.info, r->all.io, sizeof(r->all.io), err);
 
 	if (rc == 0)
 		rc = run_ranks(t, err);
 	if (rc < 0)
 		return rc;
-	r->cpu = bench_cpu_since(&t->cpu_begin);
+	r->all.cpu = bench_cpu_since(&t->cpu_begin);
 	collect(t);
 	note(t);
 	return 0;
@@ -266,7 +268,7 @@ int train_run(const struct train_options *opts, struct train_result *ret_result,
 	if (rc < 0)
 		return rc;
 	memset(ret_result, 0, sizeof(*ret_result));
-	hist_init(&ret_result->wait);
+	hist_init(&ret_result->all.latency);
 	t.ranks = mem_calloc(opts->accelerators, sizeof(*t.ranks));
 	rc = t.ranks ? run(&t, err) : err_set(err, ENOMEM, "out of memory");
 	mem_free(t.ranks);

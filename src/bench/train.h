@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/hist.h"
 #include "bench/au.h"
 #include "bench/bench.h"
 #include "bench/workload.h"
@@ -42,35 +41,24 @@ struct train_options {
 };
 
 struct train_result {
-	uint64_t ns; /* of epochs, pauses left out; the longest rank's */
+	/*
+	 * Its time is that of epochs, pauses left out, the longest rank's. Ops are samples, of all
+	 * accelerators together; a latency is the wait for the batch of a judged step, and the split
+	 * that of stall_ns by cause, .total being the sum of the others.
+	 */
+	struct bench_result all;
 	uint64_t steps; /* per accelerator */
 	uint64_t epochs; /* begun */
-	uint64_t samples; /* all accelerators together, as all that follows */
-	uint64_t bytes;
 	bool has_au; /* some epoch had two steps */
 	double au_mlperf;
 	double au_storage;
 	uint64_t compute_ns; /* of judged steps */
 	uint64_t stall_ns;
-	struct pst_timing stall;   /* that, by cause; .total is the sum of the others */
 	uint64_t job_stall_ns;	   /* sum over steps of the wait of whoever waited longest */
 	double first_batch_seconds; /* mean wait for the first batch of an epoch */
 	double compute_overrun;	   /* by which fraction computing took longer than it should */
-	struct hist wait;	   /* ns, of judged steps */
-	uint64_t path_bytes[BENCH_PATHS];
-	struct bench_cpu cpu;
-	uint64_t errors;
-	char first_error[320];
-	struct bench_trouble trouble;
-	struct bench_verify verify;
-	struct bench_notes notes;
-	bool interrupted;
-	bool path_missed;
-	enum pst_path path_taken;
-	char io[16];
 	uint64_t dataset_samples;
 	uint64_t dataset_bytes;
-	struct pst_volume_info info[BENCH_URIS_MAX];
 };
 
 /* As micro_run(). */

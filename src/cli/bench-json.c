@@ -86,22 +86,21 @@ static void fill_target(struct json_object *t, const struct pst_volume_info *i)
 	cli_json_str(t, "firmware", i->firmware);
 }
 
-static struct json_object *begin(const struct bench_request *q, const struct pst_volume_info *info,
-				 const char *io)
+static struct json_object *begin(const struct bench_request *q, const struct bench_result *r)
 {
 	struct json_object *o = cli_json_new("bench"), *all, *one;
 
 	cli_json_str(o, "label", q->label ? q->label : "");
 	add_command(o);
 	cli_json_str(o, "version", pst_version());
-	add_host(o, io);
-	fill_target(cli_json_object(o, "target"), &info[0]);
+	add_host(o, r->io);
+	fill_target(cli_json_object(o, "target"), &r->info[0]);
 	if (q->target.uri_count < 2)
 		return o;
 	all = cli_json_array(o, "targets");
 	for (size_t i = 0; i < q->target.uri_count; i++) {
 		one = cli_json_object(all, NULL);
-		fill_target(one, &info[i]);
+		fill_target(one, &r->info[i]);
 	}
 	return o;
 }
@@ -132,12 +131,19 @@ static void add_rates(struct json_object *o, uint64_t ns, uint64_t ops, uint64_t
 	cli_json_double(o, "bytes_per_second", ns ? (double)bytes / seconds : 0);
 }
 
-static void add_cpu(struct json_object *o, const struct bench_cpu *c, uint64_t bytes)
+static void add_figures(struct json_object *o, const struct bench_result *r)
+{
+	cli_json_str(o, "path", pst_path_name(bench_main_path(r->path_bytes)));
+	add_rates(o, r->ns, r->ops, r->bytes);
+	add_latency(o, &r->latency);
+}
+
+static void add_cpu(struct json_object *o, const struct bench_result *r)
 {
 	struct json_object *g = cli_json_object(o, "cpu_seconds_per_gigabyte");
 
-	cli_json_double(g, "client_user", bench_per_gigabyte(c->user_ns, bytes));
-	cli_json_double(g, "client_system", bench_per_gigabyte(c->system_ns, bytes));
+	cli_json_double(g, "client_user", bench_per_gigabyte(r->cpu.user_ns, r->bytes));
+	cli_json_double(g, "client_system", bench_per_gigabyte(r->cpu.system_ns, r->bytes));
 }
 
 static void add_verify(struct json_object *o, bool on, const struct bench_verify *v)
@@ -153,20 +159,19 @@ static void add_verify(struct json_object *o, bool on, const struct bench_verify
 		cli_json_str(list, NULL, v->failures[i].text);
 }
 
-static void add_end(struct json_object *o, uint64_t errors, const char *first_error,
-		    const struct bench_trouble *t, bool interrupted, const struct bench_notes *n)
+static void add_end(struct json_object *o, const struct bench_result *r)
 {
 	struct json_object *list;
 
-	cli_json_u64(o, "errors", errors);
-	if (errors > 0)
-		cli_json_str(o, "first_error", first_error);
-	cli_json_u64(o, "retries", t->retries);
-	cli_json_u64(o, "reconnects", t->reconnects);
-	cli_json_bool(o, "interrupted", interrupted);
+	cli_json_u64(o, "errors", r->errors);
+	if (r->errors > 0)
+		cli_json_str(o, "first_error", r->first_error);
+	cli_json_u64(o, "retries", r->trouble.retries);
+	cli_json_u64(o, "reconnects", r->trouble.reconnects);
+	cli_json_bool(o, "interrupted", r->interrupted);
 	list = cli_json_array(o, "notes");
-	for (unsigned int i = 0; i < n->count; i++)
-		cli_json_str(list, NULL, n->text[i]);
+	for (unsigned int i = 0; i < r->notes.count; i++)
+		cli_json_str(list, NULL, r->notes.text[i]);
 }
 
 /* ---- micro --------------------------------------------------------------------------------- */
@@ -202,28 +207,21 @@ static void add_side(struct json_object *o, const char *key, const struct micro_
 
 int bench_micro_json(const struct bench_request *q, const struct micro_result *r)
 {
-	static struct hist all;
-	uint64_t ops = r->side[0].ops + r->side[1].ops, bytes = r->side[0].bytes + r->side[1].bytes;
-	struct json_object *o = begin(q, r->info, r->io), *split;
+	struct json_object *o = begin(q, &r->all), *split;
 
-	hist_init(&all);
-	hist_merge(&all, &r->side[0].latency);
-	hist_merge(&all, &r->side[1].latency);
 	add_micro_options(o, &q->micro, r);
-	cli_json_str(o, "path", pst_path_name(bench_main_path(r->path_bytes)));
-	add_rates(o, r->ns, ops, bytes);
-	add_latency(o, &all);
+	add_figures(o, &r->all);
 	split = cli_json_object(o, "latency_split_us");
 	for (int i = 0; i < BENCH_PARTS; i++)
 		cli_json_double(split, bench_part_name(i),
-				ops ? (double)bench_part(&r->timing, i) / 1e3 / (double)ops : 0);
+				r->all.ops ? (double)bench_part(&r->all.split, i) / 1e3 / (double)r->all.ops : 0);
 	if (q->micro.kind == PATTERN_MIXED) {
-		add_side(o, "read", &r->side[0], r->ns);
-		add_side(o, "write", &r->side[1], r->ns);
+		add_side(o, "read", &r->side[0], r->all.ns);
+		add_side(o, "write", &r->side[1], r->all.ns);
 	}
-	add_cpu(o, &r->cpu, bytes);
-	add_verify(o, q->micro.verify, &r->verify);
-	add_end(o, r->errors, r->first_error, &r->trouble, r->interrupted, &r->notes);
+	add_cpu(o, &r->all);
+	add_verify(o, q->micro.verify, &r->all.verify);
+	add_end(o, &r->all);
 	return cli_json_print(o);
 }
 
@@ -251,14 +249,14 @@ static void add_workload(struct json_object *o, const struct train_options *t, c
 	cli_json_double(w, "compute_seconds_per_step", (double)t->workload.compute_ns / 1e9);
 	cli_json_u64(w, "epochs", r->epochs);
 	cli_json_u64(w, "steps", r->steps);
-	cli_json_u64(w, "samples", r->samples);
+	cli_json_u64(w, "samples", r->all.ops);
 	add_au(w, "au_mlperf", r->has_au, r->au_mlperf);
 	add_au(w, "au_storage", r->has_au, r->au_storage);
 	cli_json_double(w, "compute_seconds", (double)r->compute_ns / 1e9);
 	cli_json_double(w, "stall_seconds", (double)r->stall_ns / 1e9);
 	split = cli_json_object(w, "stall_split");
 	for (int i = 0; i < BENCH_PARTS; i++)
-		cli_json_double(split, bench_part_name(i), (double)bench_part(&r->stall, i) / 1e9);
+		cli_json_double(split, bench_part_name(i), (double)bench_part(&r->all.split, i) / 1e9);
 	cli_json_double(w, "job_stall_seconds", (double)r->job_stall_ns / 1e9);
 	cli_json_double(w, "first_batch_seconds", r->first_batch_seconds);
 	cli_json_double(w, "compute_overrun", r->compute_overrun);
@@ -268,14 +266,12 @@ static void add_workload(struct json_object *o, const struct train_options *t, c
 
 int bench_train_json(const struct bench_request *q, const struct train_result *r)
 {
-	struct json_object *o = begin(q, r->info, r->io);
+	struct json_object *o = begin(q, &r->all);
 
-	cli_json_str(o, "path", pst_path_name(bench_main_path(r->path_bytes)));
-	add_rates(o, r->ns, r->samples, r->bytes);
-	add_latency(o, &r->wait);
-	add_cpu(o, &r->cpu, r->bytes);
-	add_verify(o, q->train.verify, &r->verify);
+	add_figures(o, &r->all);
+	add_cpu(o, &r->all);
+	add_verify(o, q->train.verify, &r->all.verify);
 	add_workload(o, &q->train, r);
-	add_end(o, r->errors, r->first_error, &r->trouble, r->interrupted, &r->notes);
+	add_end(o, &r->all);
 	return cli_json_print(o);
 }

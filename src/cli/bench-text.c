@@ -63,16 +63,16 @@ static void latency(const char *what, const struct hist *h)
 	printf(", max %s\n", format_duration(h->count ? h->max : 0, text, sizeof(text)));
 }
 
-static void cpu(const struct bench_cpu *c, uint64_t bytes)
+static void cpu(const struct bench_result *r)
 {
-	printf("%-14s user %.3f, system %.3f seconds per gigabyte\n", "cpu", bench_per_gigabyte(c->user_ns, bytes),
-	       bench_per_gigabyte(c->system_ns, bytes));
+	printf("%-14s user %.3f, system %.3f seconds per gigabyte\n", "cpu",
+	       bench_per_gigabyte(r->cpu.user_ns, r->bytes), bench_per_gigabyte(r->cpu.system_ns, r->bytes));
 }
 
-static void errors(uint64_t n, const struct bench_trouble *t)
+static void errors(const struct bench_result *r)
 {
-	printf("%-14s %llu; %llu retries, %llu reconnects\n", "errors", (unsigned long long)n,
-	       (unsigned long long)t->retries, (unsigned long long)t->reconnects);
+	printf("%-14s %llu; %llu retries, %llu reconnects\n", "errors", (unsigned long long)r->errors,
+	       (unsigned long long)r->trouble.retries, (unsigned long long)r->trouble.reconnects);
 }
 
 static void verified(const struct bench_verify *v, const char *what)
@@ -81,11 +81,12 @@ static void verified(const struct bench_verify *v, const char *what)
 	       (unsigned long long)v->failed);
 }
 
-static void volumes(const struct bench_target *t, const struct pst_volume_info *info, const char *io)
+static void volumes(const struct bench_target *t, const struct bench_result *r)
 {
 	for (size_t i = 0; i < t->uri_count; i++)
-		printf("%-14s %s%s%s\n", i ? "" : "volume", t->uris[i], info[i].model[0] ? ", " : "", info[i].model);
-	printf("%-14s %s, %s\n", "into", t->emulated ? "emulated accelerator's memory" : "host memory", io);
+		printf("%-14s %s%s%s\n", i ? "" : "volume", t->uris[i], r->info[i].model[0] ? ", " : "",
+		       r->info[i].model);
+	printf("%-14s %s, %s\n", "into", t->emulated ? "emulated accelerator's memory" : "host memory", r->io);
 }
 
 static int notes(const struct bench_notes *n)
@@ -123,37 +124,33 @@ static void side(const char *what, const struct micro_side *s, uint64_t ns)
 
 int bench_micro_text(const struct bench_request *q, const struct micro_result *r)
 {
-	static struct hist all;
-	uint64_t ops = r->side[0].ops + r->side[1].ops, bytes = r->side[0].bytes + r->side[1].bytes;
+	uint64_t ops = r->all.ops, bytes = r->all.bytes;
 	char rate[FORMAT_MAX], p99[FORMAT_MAX], parts[160];
 
-	hist_init(&all);
-	hist_merge(&all, &r->side[0].latency);
-	hist_merge(&all, &r->side[1].latency);
 	if (ops == 0)
 		printf("Nothing was measured.\n\n");
 	else
-		printf("%.0f IOPS, %s/s, p99 %s, over the path '%s'\n\n", per_second(ops, r->ns),
-	       format_size((uint64_t)per_second(bytes, r->ns), rate, sizeof(rate)),
-	       format_duration(hist_percentile(&all, 99), p99, sizeof(p99)),
-	       pst_path_name(bench_main_path(r->path_bytes)));
-	volumes(&q->target, r->info, r->io);
+		printf("%.0f IOPS, %s/s, p99 %s, over the path '%s'\n\n", per_second(ops, r->all.ns),
+	       format_size((uint64_t)per_second(bytes, r->all.ns), rate, sizeof(rate)),
+	       format_duration(hist_percentile(&r->all.latency, 99), p99, sizeof(p99)),
+	       pst_path_name(bench_main_path(r->all.path_bytes)));
+	volumes(&q->target, &r->all);
 	pattern(&q->micro, r);
-	printf("%-14s %llu I/Os in %.3f s\n", "measured", (unsigned long long)ops, (double)r->ns / 1e9);
+	printf("%-14s %llu I/Os in %.3f s\n", "measured", (unsigned long long)ops, (double)r->all.ns / 1e9);
 	if (q->micro.kind == PATTERN_MIXED) {
-		side("reads", &r->side[0], r->ns);
+		side("reads", &r->side[0], r->all.ns);
 		latency("  latency", &r->side[0].latency);
-		side("writes", &r->side[1], r->ns);
+		side("writes", &r->side[1], r->all.ns);
 		latency("  latency", &r->side[1].latency);
 	} else {
-		latency("latency", &all);
+		latency("latency", &r->all.latency);
 	}
-	printf("%-14s %s\n", "spent in", split(&r->timing, parts, sizeof(parts)));
-	cpu(&r->cpu, bytes);
-	errors(r->errors, &r->trouble);
+	printf("%-14s %s\n", "spent in", split(&r->all.split, parts, sizeof(parts)));
+	cpu(&r->all);
+	errors(&r->all);
 	if (q->micro.verify)
-		verified(&r->verify, "blocks");
-	return notes(&r->notes);
+		verified(&r->all.verify, "blocks");
+	return notes(&r->all.notes);
 }
 
 /* ---- workload ------------------------------------------------------------------------------ */
@@ -174,7 +171,7 @@ static void verdict(const struct train_options *o, const struct train_result *r)
 		printf("%s waited less than 0.1 %% of the time.\n\n", who);
 	else
 		printf("%s waited %.1f %% of the time, on: %s\n\n", who, waited,
-		       split(&r->stall, parts, sizeof(parts)));
+		       split(&r->all.split, parts, sizeof(parts)));
 }
 
 /* Bytes a second of accelerators that never wait, with samples as large as this dataset's. */
@@ -194,12 +191,12 @@ int bench_train_text(const struct bench_request *q, const struct train_result *r
 	verdict(o, r);
 	printf("%-14s %s on %u %s, batches of %u, %s per step\n", "workload", w->name, o->accelerators,
 	       w->accelerator, w->batch, format_duration(w->compute_ns, step, sizeof(step)));
-	volumes(&q->target, r->info, r->io);
-	printf("%-14s %s\n", "path", pst_path_name(bench_main_path(r->path_bytes)));
+	volumes(&q->target, &r->all);
+	printf("%-14s %s\n", "path", pst_path_name(bench_main_path(r->all.path_bytes)));
 	printf("%-14s %llu of each accelerator in %llu epoch%s, %.3f s\n", "steps", (unsigned long long)r->steps,
-	       (unsigned long long)r->epochs, r->epochs == 1 ? "" : "s", (double)r->ns / 1e9);
-	printf("%-14s %.0f samples/s, %s/s", "throughput", per_second(r->samples, r->ns),
-	       format_size((uint64_t)per_second(r->bytes, r->ns), rate, sizeof(rate)));
+	       (unsigned long long)r->epochs, r->epochs == 1 ? "" : "s", (double)r->all.ns / 1e9);
+	printf("%-14s %.0f samples/s, %s/s", "throughput", per_second(r->all.ops, r->all.ns),
+	       format_size((uint64_t)per_second(r->all.bytes, r->all.ns), rate, sizeof(rate)));
 	printf(" (%s/s would keep them busy)\n",
 	       format_size((uint64_t)appetite(o, r), eats, sizeof(eats)));
 	if (r->has_au) {
@@ -208,12 +205,12 @@ int bench_train_text(const struct bench_request *q, const struct train_result *r
 		       "utilisation", 100 * r->au_storage, 100 * r->au_mlperf, w->au_floor_percent);
 		printf("%-14s %.3f accelerator-seconds; %.3f s at the barrier, where the slowest counts\n", "stall",
 		       (double)r->stall_ns / 1e9, (double)r->job_stall_ns / 1e9);
-		latency("batch wait", &r->wait);
+		latency("batch wait", &r->all.latency);
 	}
 	printf("%-14s %.3f s, not counted above\n", "first batch", r->first_batch_seconds);
-	cpu(&r->cpu, r->bytes);
-	errors(r->errors, &r->trouble);
+	cpu(&r->all);
+	errors(&r->all);
 	if (o->verify)
-		verified(&r->verify, "samples");
-	return notes(&r->notes);
+		verified(&r->all.verify, "samples");
+	return notes(&r->all.notes);
 }

@@ -385,12 +385,13 @@ static int parse_train(struct bench_request *q)
 /* ---- running ------------------------------------------------------------------------------- */
 
 /* What is wrong goes to stderr as well, so that a script which only looks there sees it. */
-static int judge(uint64_t errors, const char *first_error, const struct bench_verify *v)
+static int judge(const struct bench_result *r)
 {
+	const struct bench_verify *v = &r->verify;
 	int rc = CLI_DONE;
 
-	if (errors > 0)
-		rc = cli_error("%s%s", first_error, errors > 1 ? " (the first of several errors)" : "");
+	if (r->errors > 0)
+		rc = cli_error("%s%s", r->first_error, r->errors > 1 ? " (the first of several errors)" : "");
 	for (uint64_t i = 0; i < MIN(v->failed, (uint64_t)BENCH_FAILURES_MAX); i++)
 		rc = cli_error("%s", v->failures[i].text);
 	if (v->failed > BENCH_FAILURES_MAX)
@@ -406,10 +407,10 @@ static int run_micro(struct bench_request *q, struct micro_result *r)
 	live_end();
 	if (rc < 0)
 		return cli_error("%s", err_text(&err));
-	if (r->path_missed)
-		return path_missed(r->path_taken);
+	if (r->all.path_missed)
+		return path_missed(r->all.path_taken);
 	printed = cli_json ? bench_micro_json(q, r) : bench_micro_text(q, r);
-	rc = judge(r->errors, r->first_error, &r->verify);
+	rc = judge(&r->all);
 	return rc == CLI_DONE ? printed : rc;
 }
 
@@ -421,10 +422,10 @@ static int run_train(struct bench_request *q, struct train_result *r)
 	live_end();
 	if (rc < 0)
 		return cli_error("%s", err_text(&err));
-	if (r->path_missed)
-		return path_missed(r->path_taken);
+	if (r->all.path_missed)
+		return path_missed(r->all.path_taken);
 	printed = cli_json ? bench_train_json(q, r) : bench_train_text(q, r);
-	rc = judge(r->errors, r->first_error, &r->verify);
+	rc = judge(&r->all);
 	return rc == CLI_DONE ? printed : rc;
 }
 
