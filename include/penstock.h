@@ -287,6 +287,7 @@ struct pst_sample {
 	const char *name; /* the dataset's, until it is closed */
 	uint64_t offset;  /* of its contents, bytes from the volume's start */
 	uint64_t size;
+	uint64_t file_offset; /* where in its file it begins: 0, unless pst_dataset_records() was called */
 };
 
 /* Reads the index; blocks. -EBADMSG with the offset when it is no valid archive. */
@@ -294,7 +295,7 @@ PST_API int pst_dataset_open(struct pst_volume *vol, struct pst_dataset **ret_da
 			     struct pst_error *err);
 PST_API uint64_t pst_dataset_count(const struct pst_dataset *ds);
 PST_API int pst_dataset_sample(const struct pst_dataset *ds, uint64_t index, struct pst_sample *ret_sample);
-/* -ENOENT if there is no sample of that name. */
+/* The first of that name; -ENOENT if there is none. */
 PST_API int pst_dataset_find(const struct pst_dataset *ds, const char *name, uint64_t *ret_index);
 /* What is on the volume as a whole: bytes of all samples, the largest one, members that are no samples. */
 struct pst_dataset_info {
@@ -307,6 +308,29 @@ struct pst_dataset_info {
 	uint64_t manifest_bytes;
 };
 PST_API void pst_dataset_info(const struct pst_dataset *ds, struct pst_dataset_info *ret_info);
+
+struct pst_extent {
+	uint64_t offset;
+	uint64_t length;
+};
+
+/* Files as rows of groups of one length; of each group the same extents are read. */
+struct pst_records {
+	size_t struct_size;
+	uint64_t group_bytes; /* from the beginning of a group to that of the next */
+	uint32_t extent_count; /* at most 4096 */
+	const struct pst_extent *extents; /* within a group, ascending */
+};
+
+/*
+ * From now on samples are not files but parts of them, numbered extent by extent, group by group,
+ * file by file: the record of a TFRecord file of fixed size is one extent that leaves out the framing,
+ * the columns that are wanted of a row group are as many as have others between them. A feed keeps
+ * those of a group together with pst_feed_options.group. No feed may be open. -EBADMSG: a file is not
+ * made of whole groups.
+ */
+PST_API int pst_dataset_records(struct pst_dataset *ds, const struct pst_records *layout,
+				struct pst_error *err);
 PST_API void pst_dataset_close(struct pst_dataset *ds);
 
 /*
@@ -347,6 +371,11 @@ struct pst_feed_options {
 	bool keep_last;  /* also hand out the last, smaller batch of an epoch */
 	uint32_t rank;
 	uint32_t ranks; /* 0 = 1 */
+	/*
+	 * So many consecutive samples stay together, in order, wherever the shuffle puts them; 0 = 1. A
+	 * batch is a whole number of groups; samples behind the last whole group are left out.
+	 */
+	uint32_t group;
 };
 
 struct pst_batch_sample {

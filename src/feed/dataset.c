@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/util.h"
+#include "volume/options.h"
 #include "volume/request.h"
 
 enum {
@@ -112,35 +113,58 @@ int pst_dataset_open(struct pst_volume *vol, struct pst_dataset **ret_dataset, s
 
 uint64_t pst_dataset_count(const struct pst_dataset *ds)
 {
-	return ds->index.count;
+	return ds->records.group_bytes ? ds->records.count : ds->index.count;
 }
 
 int pst_dataset_sample(const struct pst_dataset *ds, uint64_t index, struct pst_sample *ret_sample)
 {
-	const struct index_entry *e;
+	uint64_t file = index, within = 0, size;
 
-	if (index >= ds->index.count)
+	if (index >= pst_dataset_count(ds))
 		return -EINVAL;
-	e = &ds->index.entries[index];
+	if (ds->records.group_bytes)
+		records_at(&ds->records, ds->index.count, index, &file, &within, &size);
+	else
+		size = ds->index.entries[file].size;
 	*ret_sample = (struct pst_sample){
-		.name = index_name(&ds->index, index),
-		.offset = e->offset,
-		.size = e->size,
+		.name = index_name(&ds->index, file),
+		.offset = ds->index.entries[file].offset + within,
+		.size = size,
+		.file_offset = within,
 	};
 	return 0;
 }
 
+int pst_dataset_records(struct pst_dataset *ds, const struct pst_records *layout, struct pst_error *error)
+{
+	struct pst_records l = PST_OPTIONS(l);
+	struct err err = ERR_NULL;
+	int rc = options_take(&l, sizeof(l), layout, layout ? layout->struct_size : 0, &err);
+
+	if (rc == 0)
+		rc = records_init(&ds->records, &ds->index, &l, &err);
+	return rc < 0 ? pst_error_from(error, &err) : 0;
+}
+
 int pst_dataset_find(const struct pst_dataset *ds, const char *name, uint64_t *ret_index)
 {
-	return index_find(&ds->index, name, ret_index);
+	uint64_t file;
+	int rc = index_find(&ds->index, name, &file);
+
+	if (rc < 0)
+		return rc;
+	if (ds->records.group_bytes && ds->records.before[file] == ds->records.before[file + 1])
+		return -ENOENT;
+	*ret_index = ds->records.group_bytes ? ds->records.before[file] * ds->records.extents : file;
+	return 0;
 }
 
 void pst_dataset_info(const struct pst_dataset *ds, struct pst_dataset_info *ret_info)
 {
 	*ret_info = (struct pst_dataset_info){
-		.samples = ds->index.count,
-		.bytes = ds->index.bytes,
-		.largest_bytes = ds->index.largest,
+		.samples = pst_dataset_count(ds),
+		.bytes = ds->records.group_bytes ? ds->records.bytes : ds->index.bytes,
+		.largest_bytes = ds->records.group_bytes ? ds->records.largest : ds->index.largest,
 		.other_members = ds->index.others,
 		.manifest_offset = ds->index.manifest_offset,
 		.manifest_bytes = ds->index.manifest_size,
@@ -151,6 +175,7 @@ void pst_dataset_close(struct pst_dataset *ds)
 {
 	if (!ds)
 		return;
+	records_deinit(&ds->records);
 	index_deinit(&ds->index);
 	mem_free(ds);
 }

@@ -4,11 +4,13 @@
 #define FEED_DATASET_H
 
 #include "feed/index.h"
+#include "feed/records.h"
 #include "penstock.h"
 
 struct pst_dataset {
 	struct pst_volume *vol;
-	struct index index;
+	struct index index; /* of files */
+	struct records records;
 };
 
 #endif

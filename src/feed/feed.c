@@ -370,6 +370,7 @@ static void defaults(struct pst_feed_options *o, const struct pst_volume *vol)
 	o->batch = o->batch ? o->batch : 1;
 	o->prefetch = o->prefetch ? o->prefetch : 2;
 	o->ranks = o->ranks ? o->ranks : 1;
+	o->group = o->group ? o->group : 1;
 	if (o->request_bytes == 0)
 		o->request_bytes = MAX(i->optimal_bytes, (uint32_t)REQUEST_MIN);
 	if (o->inflight == 0)
@@ -385,19 +386,24 @@ static uint64_t rounded(uint64_t size)
 static uint64_t least_memory(const struct pst_dataset *ds, const struct pst_feed_options *o)
 {
 	/* Twice the largest: what does not fit before the end costs up to one sample of room. */
-	return rounded(ds->index.largest) * (o->batch + 1);
+	struct pst_dataset_info info;
+
+	pst_dataset_info(ds, &info);
+	return rounded(info.largest_bytes) * (o->batch + 1);
 }
 
 size_t pst_feed_memory_size(const struct pst_dataset *ds, const struct pst_feed_options *opts)
 {
 	struct pst_feed_options o = PST_OPTIONS(o);
+	struct pst_dataset_info info;
 	uint64_t mean;
 
 	if (options_take(&o, sizeof(o), opts, opts ? opts->struct_size : 0, NULL) < 0)
 		return 0;
 	defaults(&o, ds->vol);
-	mean = rounded(ds->index.count ? ds->index.bytes / ds->index.count : 0) * o.batch;
-	return MAX(mean * (o.prefetch + 1) + rounded(ds->index.largest), least_memory(ds, &o));
+	pst_dataset_info(ds, &info);
+	mean = rounded(info.samples ? info.bytes / info.samples : 0) * o.batch;
+	return MAX(mean * (o.prefetch + 1) + rounded(info.largest_bytes), least_memory(ds, &o));
 }
 
 static int check(const struct pst_dataset *ds, const struct pst_memory *mem, const struct pst_feed_options *o,
@@ -406,6 +412,9 @@ static int check(const struct pst_dataset *ds, const struct pst_memory *mem, con
 	if (o->batch > BATCH_MAX || o->prefetch > PREFETCH_MAX || o->inflight > INFLIGHT_MAX)
 		return err_set(err, EINVAL, "feed: expected at most %d samples a batch, %d batches, %d requests",
 			       BATCH_MAX, PREFETCH_MAX, INFLIGHT_MAX);
+	if (o->batch % o->group != 0)
+		return err_set(err, EINVAL, "feed: a batch of %u samples: expected a multiple of the group, %u",
+			       o->batch, o->group);
 	if (o->rank >= o->ranks)
 		return err_set(err, EINVAL, "feed: rank %u: expected 0 to %u", o->rank, o->ranks - 1);
 	if (mem->ctx != ds->vol->ctx)
@@ -464,7 +473,8 @@ int pst_feed_new(struct pst_dataset *ds, struct pst_memory *mem, const struct ps
 		pst_feed_free(f);
 		return pst_error_from(error, &err);
 	}
-	plan_init(&f->plan, ds->index.count, f->opts.batch, f->opts.keep_last, f->opts.rank, f->opts.ranks);
+	plan_init(&f->plan, pst_dataset_count(ds), f->opts.batch, f->opts.group, f->opts.keep_last, f->opts.rank,
+		  f->opts.ranks);
 	*ret_feed = f;
 	return 0;
 }

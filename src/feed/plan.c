@@ -3,12 +3,14 @@
 
 #include "base/util.h"
 
-void plan_init(struct plan *p, uint64_t n, uint32_t batch, bool keep_last, uint32_t rank, uint32_t ranks)
+void plan_init(struct plan *p, uint64_t n, uint32_t batch, uint32_t group, bool keep_last, uint32_t rank,
+	       uint32_t ranks)
 {
-	uint64_t share = n / ranks;
+	uint64_t share = n / group / ranks * group;
 
-	*p = (struct plan){ .batch = batch, .rank = rank, .ranks = ranks };
-	p->order.n = n;
+	INVARIANT(batch % group == 0);
+	*p = (struct plan){ .batch = batch, .group = group, .rank = rank, .ranks = ranks };
+	p->order.n = n / group;
 	p->batches = keep_last ? DIV_ROUND_UP(share, (uint64_t)batch) : share / batch;
 	p->samples = keep_last ? share : p->batches * batch;
 }
@@ -30,5 +32,7 @@ uint32_t plan_batch_size(const struct plan *p, uint64_t b)
 
 uint64_t plan_sample(const struct plan *p, uint64_t b, uint32_t i)
 {
-	return shuffle_at(&p->order, (b * p->batch + i) * p->ranks + p->rank);
+	uint64_t at = b * p->batch + i;
+
+	return shuffle_at(&p->order, at / p->group * p->ranks + p->rank) * p->group + at % p->group;
 }

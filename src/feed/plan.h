@@ -14,16 +14,21 @@
 #include "feed/shuffle.h"
 
 struct plan {
-	struct shuffle order;
+	struct shuffle order; /* of groups */
 	uint64_t samples; /* of this rank */
 	uint64_t batches;
 	uint32_t batch;
+	uint32_t group;
 	uint32_t rank;
 	uint32_t ranks;
 };
 
-/* @n samples in all. Without @keep_last the last, smaller batch of an epoch is left out. */
-void plan_init(struct plan *p, uint64_t n, uint32_t batch, bool keep_last, uint32_t rank, uint32_t ranks);
+/*
+ * @n samples in all. Without @keep_last the last, smaller batch of an epoch is left out. @batch is a
+ * multiple of @group, the number of consecutive samples that are shuffled and dealt as one.
+ */
+void plan_init(struct plan *p, uint64_t n, uint32_t batch, uint32_t group, bool keep_last, uint32_t rank,
+	       uint32_t ranks);
 void plan_epoch(struct plan *p, bool sequential, uint64_t seed, uint64_t epoch);
 /* Samples in batch @b. */
 uint32_t plan_batch_size(const struct plan *p, uint64_t b);

@@ -18,7 +18,7 @@ static void ranks(uint64_t n, uint32_t batch, uint32_t count, bool keep_last)
 	for (uint32_t rank = 0; rank < count; rank++) {
 		struct plan p;
 
-		plan_init(&p, n, batch, keep_last, rank, count);
+		plan_init(&p, n, batch, 1, keep_last, rank, count);
 		plan_epoch(&p, false, 5, 1);
 		equal &= rank == 0 || p.batches == batches;
 		batches = p.batches;
@@ -36,6 +36,34 @@ static void ranks(uint64_t n, uint32_t batch, uint32_t count, bool keep_last)
 	ok(equal, "each rank has as many batches");
 	is_u64(total, keep_last ? n / count * count : n / count / batch * batch * count, "none is missing");
 	free(seen);
+}
+
+/* Groups of 5: each whole and in order, wherever it is, and all of them dealt. */
+static void groups(void)
+{
+	uint8_t seen[20] = { 0 };
+	bool whole = true, moved = false, once = true;
+
+	for (uint32_t rank = 0; rank < 2; rank++) {
+		struct plan p;
+
+		/* 104 samples are 20 groups and 4 samples that are left out. */
+		plan_init(&p, 104, 10, 5, false, rank, 2);
+		plan_epoch(&p, false, 9, 0);
+		is_u64(p.batches, 5, "five batches of two groups for each of two ranks");
+		for (uint64_t b = 0; b < p.batches; b++) {
+			for (uint32_t i = 0; i < 10; i += 5) {
+				uint64_t first = plan_sample(&p, b, i);
+
+				moved |= first != (b * 10 + i) * 2 + 5 * rank;
+				whole &= first % 5 == 0 && first < 100;
+				once &= !seen[first / 5]++;
+				for (uint32_t k = 1; k < 5; k++)
+					whole &= plan_sample(&p, b, i + k) == first + k;
+			}
+		}
+	}
+	ok(whole && once && moved, "groups stay whole, come once, and are shuffled");
 }
 
 static void places(void)
@@ -93,6 +121,7 @@ int main(void)
 	ranks(1000, 16, 8, true);
 	ranks(5, 7, 1, true);
 	ranks(3, 1, 4, false);
+	groups();
 	places();
 	places_never_overlap();
 	return tap_done();
