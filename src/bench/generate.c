@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/content.h"
 #include "base/util.h"
 #include "feed/index.h"
 #include "feed/tar.h"
@@ -35,8 +34,8 @@ uint64_t generate_size(const struct manifest *m)
 	int n = manifest_format(m, text);
 	uint64_t at = member_size(n > 0 ? (uint64_t)n : 0);
 
-	for (uint64_t i = 0; i < m->samples; i++)
-		at += member_size(sizes_at(&m->sizes, i));
+	for (uint64_t i = 0; i < format_files(m); i++)
+		at += member_size(format_file_bytes(m, i));
 	return at + 2 * TAR_BLOCK;
 }
 
@@ -53,9 +52,9 @@ static int write_manifest(struct generator *g, struct pst_error *err)
 	return rc < 0 ? rc : pst_dataset_write(g->writer, text, (size_t)n, err);
 }
 
-static int write_sample(struct generator *g, uint64_t number, struct pst_error *err)
+static int write_file(struct generator *g, uint64_t number, struct pst_error *err)
 {
-	uint64_t size = sizes_at(&g->m->sizes, number);
+	uint64_t size = format_file_bytes(g->m, number);
 	char name[MANIFEST_NAME_MAX];
 	int rc;
 
@@ -64,7 +63,7 @@ static int write_sample(struct generator *g, uint64_t number, struct pst_error *
 	for (uint64_t at = 0; rc == 0 && at < size; at += PIECE) {
 		size_t n = MIN((uint64_t)PIECE, size - at);
 
-		content_fill(g->m->sizes.seed, number, at, g->piece, n);
+		format_fill(g->m, number, at, g->piece, n);
 		rc = pst_dataset_write(g->writer, g->piece, n, err);
 		g->done += n;
 		if (rc == 0 && g->progress && !g->progress(g->arg, g->done)) {
@@ -79,8 +78,8 @@ static int write_all(struct generator *g, uint64_t *ret_bytes, struct pst_error 
 {
 	int rc = write_manifest(g, err);
 
-	for (uint64_t i = 0; rc == 0 && i < g->m->samples; i++)
-		rc = write_sample(g, i, err);
+	for (uint64_t i = 0; rc == 0 && i < format_files(g->m); i++)
+		rc = write_file(g, i, err);
 	return rc < 0 ? rc : pst_dataset_finish(g->writer, ret_bytes, err);
 }
 

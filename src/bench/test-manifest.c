@@ -12,6 +12,7 @@ static const struct manifest good = {
 	.workload = "unet3d",
 	.extension = "npz",
 	.samples = 168,
+	.per_file = 1,
 	.scale_ppm = 10000,
 	.sizes = { .seed = UINT64_MAX, .mean = 1466006, .stddev = 683418 },
 };
@@ -67,7 +68,7 @@ static void damages(void)
 	damage("1466006", "600000", -EBADMSG);
 	damage("normal-12/1", "normal-12/2", -EOPNOTSUPP);
 	damage("content/1", "content/2", -EOPNOTSUPP);
-	damage("manifest/1", "manifest/2", -EOPNOTSUPP);
+	damage("manifest/1", "manifest/3", -EOPNOTSUPP);
 	damage("{", "[", -EBADMSG);
 	for (int cut = 0; cut < n - 2; cut += 7) {
 		if (manifest_parse(text, (size_t)cut, &m, &err) == 0)

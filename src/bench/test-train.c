@@ -46,6 +46,7 @@ static const struct manifest manifest = {
 	.workload = "unet3d",
 	.extension = "npz",
 	.samples = SAMPLES,
+	.per_file = 1,
 	.scale_ppm = 1000,
 	.sizes = { .seed = 5, .mean = 100000, .stddev = 30000 },
 };

@@ -30,6 +30,7 @@ static const struct published published[] = {
 	{ "retinanet", "b200", 1170301, 322957, 24, 0.04755, 0.163, 0.0006 },
 	{ "retinanet", "mi355", 1170301, 322957, 32, 0.0634, 0.163, 0.0006 },
 	{ "flux", "b200", 4296 * 288, 2164832, 48, 1.35, 0.077, 0.0006 },
+	{ "dlrm", "b200", UINT64_C(1024) * 4718592, 160, 16384, 0.000375, 6.99, 0.005 },
 };
 
 static void figures(void)
@@ -58,12 +59,15 @@ static void choice(void)
 	is_str(w ? w->accelerator : NULL, "b200", "or the first there is");
 	ok(!workload_find("retinanet", "h100"), "an accelerator without figures is not found");
 	ok(!workload_find("unet", NULL), "nor is half a name");
-	is_str(workload_names(NULL, names, sizeof(names)), "unet3d, resnet50, cosmoflow, retinanet, flux",
+	is_str(workload_names(NULL, names, sizeof(names)), "unet3d, resnet50, cosmoflow, retinanet, flux, dlrm",
 	       "the names, once each");
 	is_str(workload_names("unet3d", names, sizeof(names)), "a100, h100, b200", "and its accelerators");
 	is_str(workload_names("unet3d", names, 7), "a100, ", "cut where the room ends");
 	is_u64(workload_find("unet3d", NULL)->sample_stddev_bytes, 68341808, "unet3d's deviation");
 	is_u64(workload_find("cosmoflow", NULL)->sample_stddev_bytes, 71311, "cosmoflow's deviation");
+	is_u64(workload_find("dlrm", NULL)->record_bytes, 761, "dlrm's record, of which a step reads a part");
+	is_u64(workload_find("dlrm", NULL)->au_floor_percent, 70, "dlrm's floor");
+	is_u64(workload_find("dlrm", NULL)->samples_per_file % FORMAT_ROWS, 0, "its files are whole groups of rows");
 	is_u64(workload_find("cosmoflow", NULL)->au_floor_percent, 70, "cosmoflow's floor");
 }
 

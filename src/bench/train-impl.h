@@ -22,7 +22,10 @@ struct train_rank {
 	struct pst_dataset *ds;
 	struct pst_memory *mem;
 	struct pst_feed *feed;
-	struct manifest manifest; /* with verify */
+	struct manifest manifest; /* .samples 0: none */
+	struct pst_extent extents[FORMAT_EXTENTS_MAX];
+	uint64_t group_records; /* that the extents of a group belong to */
+	uint32_t group;		/* extents of a group: samples as the feed has them */
 	uint8_t *scratch;	  /* with verify: VERIFY_PIECE bytes */
 
 	uint64_t batches; /* per epoch */

@@ -33,6 +33,36 @@ static uint64_t now_of(const struct train_rank *r)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+/* A dataset that says how its files are made is read record by record. */
+static int open_records(struct train_rank *r)
+{
+	const struct train_options *o = opts_of(r);
+	struct pst_records layout;
+	struct pst_error perr;
+	int rc = manifest_load(r->ctx, r->vol, r->ds, &r->manifest, &r->err);
+
+	r->group = 1;
+	r->group_records = 1;
+	if (rc < 0 && (rc != -ENOENT || o->verify))
+		return rc;
+	if (rc == 0 && r->manifest.format != FORMAT_PLAIN) {
+		r->group_records = format_records(&r->manifest, r->extents, &layout);
+		r->group = layout.extent_count;
+		if (pst_dataset_records(r->ds, &layout, &perr) < 0)
+			return bench_err(&r->err, &perr);
+	}
+	if (o->workload.format == FORMAT_COLUMNS && (rc < 0 || r->manifest.format != FORMAT_COLUMNS))
+		return err_set(&r->err, EINVAL,
+			       "%s reads columns of groups of rows, and the dataset has none: make one with 'penstock "
+			       "dataset create --workload %s'",
+			       o->workload.name, o->workload.name);
+	if (o->workload.batch % r->group_records != 0)
+		return err_set(&r->err, EINVAL, "batches of %u: expected a multiple of %llu, the rows of a group",
+			       o->workload.batch, (unsigned long long)r->group_records);
+	err_clear(&r->err);
+	return 0;
+}
+
 static int open_dataset(struct train_rank *r)
 {
 	const struct train_options *o = opts_of(r);
@@ -46,12 +76,10 @@ static int open_dataset(struct train_rank *r)
 		return bench_err(&r->err, &perr);
 	if (pst_dataset_open(r->vol, &r->ds, &perr) < 0)
 		return bench_err(&r->err, &perr);
-	if (!o->verify)
-		return 0;
-	r->scratch = mem_alloc(VERIFY_PIECE);
-	if (!r->scratch)
+	r->scratch = o->verify ? mem_alloc(VERIFY_PIECE) : NULL;
+	if (o->verify && !r->scratch)
 		return err_set(&r->err, ENOMEM, "out of memory");
-	return manifest_load(r->ctx, r->vol, r->ds, &r->manifest, &r->err);
+	return open_records(r);
 }
 
 /* Without this the kernel would find out, at the expense of some other process. */
@@ -73,12 +101,13 @@ static int open_feed(struct train_rank *r)
 {
 	const struct train_options *o = opts_of(r);
 	struct pst_feed_options fo = PST_OPTIONS(fo);
-	unsigned long long samples = pst_dataset_count(r->ds);
+	unsigned long long samples = pst_dataset_count(r->ds) / r->group * r->group_records;
 	struct pst_error perr;
 	size_t size;
 	int rc;
 
-	fo.batch = o->workload.batch;
+	fo.group = r->group;
+	fo.batch = (uint32_t)(o->workload.batch / r->group_records) * r->group;
 	fo.prefetch = o->prefetch;
 	fo.seed = o->seed;
 	fo.rank = r->index;
@@ -96,7 +125,7 @@ static int open_feed(struct train_rank *r)
 		return err_set(&r->err, EINVAL,
 			       "the dataset has %llu samples; a step of %u accelerators takes %llu: make a larger "
 			       "one with 'penstock dataset create', or use --batch",
-			       samples, o->accelerators, (unsigned long long)fo.batch * o->accelerators);
+			       samples, o->accelerators, (unsigned long long)o->workload.batch * o->accelerators);
 	return 0;
 }
 
@@ -179,7 +208,7 @@ static void look_at_batch(struct train_rank *r, const struct pst_batch *b)
 		else
 			r->errors++;
 	}
-	r->samples += b->count;
+	r->samples += b->count / r->group * r->group_records;
 	r->bytes += b->bytes;
 	r->path_bytes[b->path] += b->bytes;
 	if (want != PST_PATH_NONE && b->bytes > 0 && b->path != want) {
@@ -288,6 +317,8 @@ void *train_rank_main(void *arg)
 	gate_arrive(&r->t->gate);
 	if (!r->t->abandoned)
 		train(r);
+	/* Pieces of groups were counted: what was promised are samples. */
+	r->verify.samples = r->verify.samples / MAX(r->group, 1u) * r->group_records;
 	close_all(r);
 	atomic_fetch_sub(&r->t->running, 1);
 	return NULL;

@@ -3,13 +3,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/content.h"
 #include "base/util.h"
 #include "bench/train-impl.h"
 
-static void check_contents(struct train_rank *r, const struct pst_batch_sample *s, const char *name,
-			   uint64_t number)
+static void check_contents(struct train_rank *r, const struct pst_batch_sample *s, const struct pst_sample *what,
+			   uint64_t file)
 {
+	const char *name = what->name;
+
 	for (uint64_t at = 0; at < s->size; at += VERIFY_PIECE) {
 		size_t n = MIN((uint64_t)VERIFY_PIECE, s->size - at), good;
 		int rc = pst_memory_copy_out(r->mem, s->mem_offset + at, r->scratch, n);
@@ -19,10 +20,10 @@ static void check_contents(struct train_rank *r, const struct pst_batch_sample *
 					  r->uri, name, strerror(-rc));
 			return;
 		}
-		good = content_check(r->manifest.sizes.seed, number, at, r->scratch, n);
+		good = format_check(&r->manifest, file, what->file_offset + at, r->scratch, n);
 		if (good < n) {
 			bench_verify_fail(&r->verify, "%s: sample '%s': byte %llu is wrong", r->uri, name,
-					  (unsigned long long)(at + good));
+					  (unsigned long long)(what->file_offset + at + good));
 			return;
 		}
 	}
@@ -39,12 +40,12 @@ static void check_sample(struct train_rank *r, const struct pst_batch_sample *s)
 		bench_verify_fail(&r->verify, "%s: sample '%s' is none of this dataset's", r->uri, what.name);
 		return;
 	}
-	size = sizes_at(&r->manifest.sizes, number);
+	size = r->manifest.format == FORMAT_PLAIN ? sizes_at(&r->manifest.sizes, number) : what.size;
 	if (s->size != size)
 		bench_verify_fail(&r->verify, "%s: sample '%s' has %llu bytes: expected %llu", r->uri, what.name,
 				  (unsigned long long)s->size, (unsigned long long)size);
 	else
-		check_contents(r, s, what.name, number);
+		check_contents(r, s, &what, number);
 }
 
 void train_verify(struct train_rank *r, const struct pst_batch *b)

@@ -71,7 +71,7 @@ static int check_ranks(struct train *t, struct err *err)
 			return err_set(err, EINVAL, "%s and %s do not hold the same dataset", t->ranks[0].uri,
 				       r->uri);
 	}
-	t->result->dataset_samples = first.samples;
+	t->result->dataset_samples = first.samples / t->ranks[0].group * t->ranks[0].group_records;
 	t->result->dataset_bytes = first.bytes;
 	return 0;
 }

@@ -7,13 +7,13 @@
 #include "base/util.h"
 
 #define UNET3D(accel, n, compute)                                                                  \
-	{ "unet3d", accel, "npz", n, 1, 146600628, 68341808, compute, 7, 5, 90 }
+	{ "unet3d",  accel,	FORMAT_PLAIN, n, 1, 146600628, 146600628, 68341808, compute, 7, 5, 90, "npz" }
 #define RESNET50(accel, compute)                                                                   \
-	{ "resnet50", accel, "tfrecord", 1024, 1251, 114660, 0, compute, 400, 5, 90 }
+	{ "resnet50", accel,  FORMAT_TFRECORD, 1024, 1251, 114660, 114660, 0, compute, 400, 5, 90, "tfrecord" }
 #define COSMOFLOW(accel, compute)                                                                  \
-	{ "cosmoflow", accel, "tfrecord", 524288, 1, 2828486, 71311, compute, 1, 5, 70 }
+	{ "cosmoflow", accel, FORMAT_PLAIN, 524288, 1, 2828486, 2828486, 71311, compute, 1, 5, 70, "tfrecord" }
 #define RETINANET(accel, batch, compute)                                                           \
-	{ "retinanet", accel, "jpeg", 1170301, 1, 322957, 0, compute, batch, 8, 85 }
+	{ "retinanet", accel, FORMAT_PLAIN, 1170301, 1, 322957, 322957, 0, compute, batch, 8, 85, "jpeg" }
 
 const struct workload workloads[] = {
 	UNET3D("a100", 168, 636000000),
@@ -25,7 +25,8 @@ const struct workload workloads[] = {
 	COSMOFLOW("h100", 3500000),
 	RETINANET("b200", 24, 47550000),
 	RETINANET("mi355", 32, 63400000),
-	{ "flux", "b200", "parquet", 4296, 288, 2164832, 0, 1350000000, 48, 1, 90 },
+	{ "flux", "b200", FORMAT_PACKED, 4296, 288, 2164832, 2164832, 0, 1350000000, 48, 1, 90, "parquet" },
+	{ "dlrm", "b200", FORMAT_COLUMNS, 1024, 4718592, 761, 160, 0, 375000, 16384, 1, 70, "parquet" },
 };
 const size_t workload_count = ARRAY_SIZE(workloads);
 

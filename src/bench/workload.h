@@ -4,7 +4,8 @@
  * accelerator computes on them. From the public configurations of MLPerf Storage v1.0 to v3.0
  * (github.com/mlcommons/storage); what is measured with them here is no MLPerf result.
  *
- * Left out: dlrm, whose steps read parts of records, which a feed of whole samples cannot mimic.
+ * Files of many samples are generated as such (format.h), and read record by record in the order of
+ * the shuffle. dlrm, whose steps read a part of each record, reads its columns of groups of rows.
  */
 #ifndef BENCH_WORKLOAD_H
 #define BENCH_WORKLOAD_H
@@ -12,18 +13,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/format.h"
+
 struct workload {
 	const char *name;
 	const char *accelerator;
-	const char *extension; /* of a sample's file name */
-	uint64_t files;	       /* as published; samples of ours are members of one archive */
+	enum format format;
+	uint64_t files; /* as published */
 	uint64_t samples_per_file;
-	uint64_t sample_bytes; /* mean */
+	uint64_t record_bytes; /* of a sample in its file, mean */
+	uint64_t sample_bytes; /* of it that a step reads, mean */
 	uint64_t sample_stddev_bytes;
 	uint64_t compute_ns; /* per step */
 	uint32_t batch;	     /* samples per step */
 	uint32_t epochs;
 	uint32_t au_floor_percent; /* utilisation that its rules ask for */
+	const char *extension;	   /* of a file's name */
 };
 
 /* All of them, those of one workload next to one another. */

@@ -60,7 +60,7 @@ const struct cli_option bench_options[] = {
 	{ "require-path", 0, CLI_TEXT, &given.require, "host|staged|gdr|gds|emulated",
 	  "exit with 3 if data takes another way", NULL },
 	{ "workload", 'W', CLI_TEXT, &given.workload, "NAME",
-	  "feed accelerators: unet3d, resnet50, cosmoflow, retinanet, flux", NULL },
+	  "feed accelerators: unet3d, resnet50, cosmoflow, retinanet, flux, dlrm", NULL },
 	{ "accelerator", 'A', CLI_TEXT, &given.accelerator, "NAME",
 	  "h100, a100, b200, mi355 (default h100, or the workload's first)", NULL },
 	{ "accelerators", 'N', CLI_COUNT, &given.accelerators, "N", "how many (default 1)", NULL },

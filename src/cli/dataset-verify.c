@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/content.h"
 #include "base/parse.h"
 #include "bench/manifest.h"
 #include "cli/copy.h"
@@ -90,7 +89,7 @@ static void begin_sample(struct verify *x, const struct pst_sample *s)
 		return;
 	}
 	x->found[x->number / 8] |= (uint8_t)(1u << x->number % 8);
-	want = sizes_at(&x->manifest.sizes, x->number);
+	want = format_file_bytes(&x->manifest, x->number);
 	if (s->size != want)
 		fail(x, "sample '%s' has %llu bytes: expected %llu", s->name, (unsigned long long)s->size,
 		     (unsigned long long)want);
@@ -116,7 +115,7 @@ static void take_piece(struct verify *x, const struct pst_sample *s, const struc
 		EVP_DigestUpdate(x->digest, data, slot->length);
 	if (!x->known || x->bad)
 		return;
-	good = content_check(x->manifest.sizes.seed, x->number, at, data, slot->length);
+	good = format_check(&x->manifest, x->number, at, data, slot->length);
 	if (good < slot->length)
 		fail(x, "sample '%s': byte %llu is wrong (byte %llu of the volume)", s->name,
 		     (unsigned long long)(at + good), (unsigned long long)(slot->offset + good));
@@ -234,7 +233,7 @@ static void look_for_missing(struct verify *x)
 {
 	char name[MANIFEST_NAME_MAX];
 
-	for (uint64_t i = 0; x->generated && i < x->manifest.samples; i++) {
+	for (uint64_t i = 0; x->generated && i < format_files(&x->manifest); i++) {
 		if (x->found[i / 8] & 1u << i % 8)
 			continue;
 		manifest_name(&x->manifest, i, name);
@@ -257,6 +256,12 @@ static const char *how(const struct verify *x)
 	return "all could be read; their contents are not known (--sha256 prints digests, --check compares)";
 }
 
+/* Files are samples, unless they were generated with many in each. */
+static uint64_t samples_of(const struct verify *x)
+{
+	return x->generated ? x->manifest.samples : x->info.samples;
+}
+
 static int report(struct verify *x, struct json_object *o)
 {
 	char size[FORMAT_MAX];
@@ -268,7 +273,7 @@ static int report(struct verify *x, struct json_object *o)
 			x->opts->check);
 	if (!o) {
 		if (x->failed == 0)
-			fprintf(stderr, "%s: %llu samples, %s: %s\n", x->uri, (unsigned long long)x->info.samples,
+			fprintf(stderr, "%s: %llu samples, %s: %s\n", x->uri, (unsigned long long)samples_of(x),
 				format_size(x->info.bytes, size, sizeof(size)), how(x));
 		else
 			cli_error("%s: %llu of %llu samples failed", x->uri, (unsigned long long)x->failed,
@@ -278,7 +283,8 @@ static int report(struct verify *x, struct json_object *o)
 	cli_json_str(o, "action", "verify");
 	cli_json_bool(o, "generated", x->generated);
 	cli_json_bool(o, "contents_known", x->generated || x->opts->check);
-	cli_json_u64(o, "samples", x->info.samples);
+	cli_json_u64(o, "samples", samples_of(x));
+	cli_json_u64(o, "files", x->info.samples);
 	cli_json_u64(o, "bytes", x->info.bytes);
 	cli_json_u64(o, "failed", x->failed);
 	cli_json_u64(o, "unlisted", x->unlisted);
@@ -297,7 +303,7 @@ static int prepare(struct verify *x)
 	if (rc < 0 && rc != -ENOENT)
 		return cli_error("%s: %s", x->uri, err_text(&err));
 	x->generated = rc == 0;
-	x->found = mem_calloc(x->generated ? x->manifest.samples / 8 + 1 : 1, 1);
+	x->found = mem_calloc(x->generated ? format_files(&x->manifest) / 8 + 1 : 1, 1);
 	x->digest = EVP_MD_CTX_new();
 	if (!x->found || !x->digest)
 		return cli_error("out of memory");

@@ -20,9 +20,10 @@ atomic_bool dataset_stop;
 
 static struct {
 	const char *workload;
-	uint64_t samples, seed, size, stddev, scale_ppm;
+	uint64_t samples, seed, size, stddev, scale_ppm, per_file, rows;
 	struct dataset_verify_options verify;
-} given = { .samples = NOT_GIVEN, .seed = NOT_GIVEN, .size = NOT_GIVEN, .stddev = NOT_GIVEN, .scale_ppm = PPM };
+} given = { .samples = NOT_GIVEN, .seed = NOT_GIVEN, .size = NOT_GIVEN, .stddev = NOT_GIVEN, .scale_ppm = PPM,
+	    .per_file = NOT_GIVEN, .rows = NOT_GIVEN };
 
 /* A decimal fraction to millionths, exactly: 0.25, 1, 2.5. */
 static int take_scale(const char *arg)
@@ -43,7 +44,7 @@ static int take_scale(const char *arg)
 
 const struct cli_option dataset_options[] = {
 	{ "workload", 'W', CLI_TEXT, &given.workload, "NAME",
-	  "create: samples as large as those of unet3d, resnet50, cosmoflow, retinanet, flux", NULL },
+	  "create: samples as large as those of unet3d, resnet50, cosmoflow, retinanet, flux, dlrm", NULL },
 	{ "samples", 'n', CLI_COUNT, &given.samples, "N", "create: how many", NULL },
 	{ "seed", 0, CLI_COUNT, &given.seed, "N", "create: sizes and contents follow from it (default 1)", NULL },
 	{ "size", 0, CLI_SIZE, &given.size, "BYTES", "create: mean size of a sample (default: the workload's)",
@@ -51,6 +52,9 @@ const struct cli_option dataset_options[] = {
 	{ "stddev", 0, CLI_SIZE, &given.stddev, "BYTES",
 	  "create: its standard deviation (default: the workload's; 0 with --size)", NULL },
 	{ "scale", 0, CLI_CALL, NULL, "NUMBER", "create: multiply sizes, 0.01 for a hundredth", take_scale },
+	{ "samples-per-file", 0, CLI_COUNT, &given.per_file, "N",
+	  "create: files of N samples (default: the workload's; 1 with --size)", NULL },
+	{ "rows", 0, CLI_COUNT, &given.rows, "N", "create: dlrm's rows in a group (default 16384)", NULL },
 	{ "sha256", 0, CLI_FLAG, &given.verify.sha256, NULL,
 	  "verify: print the digest of each sample as sha256sum does", NULL },
 	{ "check", 0, CLI_TEXT, &given.verify.check, "FILE", "verify: compare with the digests in FILE, of sha256sum",
@@ -101,6 +105,30 @@ static int plan_sizes(struct manifest *m, const struct workload *w)
 	return CLI_DONE;
 }
 
+/* How samples lie in files: as the workload has it, or packed where there are many and no workload says how. */
+static int plan_format(struct manifest *m, const struct workload *w)
+{
+	m->per_file = w ? w->samples_per_file : 1;
+	m->format = w ? w->format : FORMAT_PLAIN;
+	if (given.per_file != NOT_GIVEN)
+		m->per_file = given.per_file;
+	if (given.per_file == 1 && m->format != FORMAT_COLUMNS)
+		m->format = FORMAT_PLAIN;
+	else if (m->per_file > 1 && m->format == FORMAT_PLAIN)
+		m->format = FORMAT_PACKED;
+	if (m->format != FORMAT_COLUMNS)
+		return given.rows == NOT_GIVEN ? CLI_DONE : cli_usage("dataset create: --rows is for dlrm");
+	if (given.size != NOT_GIVEN || given.stddev != NOT_GIVEN || given.scale_ppm != PPM)
+		return cli_usage("dataset create: the columns of %s have widths of their own: expected no --size, "
+				 "--stddev nor --scale; fewer --samples make it smaller",
+				 given.workload);
+	m->rows = given.rows == NOT_GIVEN ? FORMAT_ROWS : given.rows;
+	m->sizes.mean = w->record_bytes;
+	/* One file, if all of them fit into it. */
+	m->per_file = given.per_file == NOT_GIVEN ? MIN(m->per_file, m->samples) : m->per_file;
+	return CLI_DONE;
+}
+
 static int plan(struct manifest *m)
 {
 	const struct workload *w = given.workload ? workload_find(given.workload, NULL) : NULL;
@@ -122,6 +150,8 @@ static int plan(struct manifest *m)
 	m->scale_ppm = given.scale_ppm;
 	m->sizes.seed = given.seed == NOT_GIVEN ? 1 : given.seed;
 	rc = plan_sizes(m, w);
+	if (rc == CLI_DONE)
+		rc = plan_format(m, w);
 	if (rc == CLI_DONE && manifest_check(m, &err) < 0)
 		rc = cli_usage("dataset create: %s", err_text(&err));
 	return rc;
@@ -146,7 +176,10 @@ static int report_create(const char *uri, const struct manifest *m, uint64_t byt
 	o = cli_json_new("dataset");
 	cli_json_str(o, "action", "create");
 	cli_json_str(o, "workload", m->workload);
+	cli_json_str(o, "format", format_name(m->format));
 	cli_json_u64(o, "samples", m->samples);
+	cli_json_u64(o, "samples_per_file", m->per_file);
+	cli_json_u64(o, "files", format_files(m));
 	cli_json_u64(o, "seed", m->sizes.seed);
 	cli_json_u64(o, "mean_bytes", m->sizes.mean);
 	cli_json_u64(o, "stddev_bytes", m->sizes.stddev);
@@ -247,6 +280,7 @@ static int check_given(const char *action, bool creating, bool verifying)
 		{ "workload", given.workload },		{ "samples", given.samples != NOT_GIVEN },
 		{ "seed", given.seed != NOT_GIVEN },	{ "size", given.size != NOT_GIVEN },
 		{ "stddev", given.stddev != NOT_GIVEN }, { "scale", given.scale_ppm != PPM },
+		{ "samples-per-file", given.per_file != NOT_GIVEN }, { "rows", given.rows != NOT_GIVEN },
 	};
 	const struct use verifies[] = { { "sha256", given.verify.sha256 }, { "check", given.verify.check } };
 
