@@ -24,6 +24,7 @@
 #include "base/check.h"
 #include "base/parse.h"
 #include "base/util.h"
+#include "memory/region.h"
 
 #define PAGE 4096u
 #define SECOND UINT64_C(1000000000)
@@ -121,6 +122,8 @@ static int emulated_alloc(struct mem_device *dev, uint64_t length, uint64_t *ret
 	}
 	if (e->opts.poison)
 		memset(e->backing + x->start, MEM_EMULATED_POISON, x->length);
+	else
+		mem_populate(e->backing + x->start, x->length);
 	*ret_addr = (uint64_t)(uintptr_t)e->addresses + x->start;
 	return 0;
 }

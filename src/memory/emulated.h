@@ -16,7 +16,7 @@
 struct mem_emulated_options {
 	uint64_t bandwidth;   /* of the copy engine, bytes a second; 0 = infinitely fast */
 	uint64_t latency_ns;  /* fixed cost of each copy; copies behind it overlap with it */
-	uint64_t memory;      /* bytes; rounded up to pages; virtual until written */
+	uint64_t memory;      /* bytes; rounded up to pages; real once allocated */
 	bool poison;          /* tests: fill new allocations with MEM_EMULATED_POISON */
 	uint32_t fail_every;  /* tests: every n-th copy finishes with -EIO, nothing copied; 0 = never */
 };

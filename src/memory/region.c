@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/util.h"
@@ -17,6 +18,16 @@
 static void *cpu_addr(uint64_t addr)
 {
 	return (void *)(uintptr_t)addr; /* NOLINT: an address is what it is */
+}
+
+void mem_populate(void *p, uint64_t length)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	/* Advice: where it is not taken the pages come one by one, as they are touched. */
+	madvise(p, length, MADV_HUGEPAGE);
+	if (pages > 0 && page > 0 && length <= (uint64_t)pages * (uint64_t)page / 2)
+		madvise(p, length, MADV_POPULATE_WRITE);
 }
 
 /* ---- registering and allocating ------------------------------------------------------------ */
@@ -85,6 +96,7 @@ int mem_region_alloc(struct mem_region *r, enum mem_kind kind, uint64_t length, 
 		return ret;
 	}
 	r->owned = true;
+	mem_populate(p, length);
 	return 0;
 }
 

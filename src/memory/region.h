@@ -49,7 +49,13 @@ int mem_region_register(struct mem_region *r, enum mem_kind kind, void *ptr, uin
 /* Describes device memory of the caller's. -EFAULT: it is not memory of @dev. */
 int mem_region_register_device(struct mem_region *r, struct mem_device *dev, uint64_t addr,
 			       uint64_t length, struct err *err);
-/* Allocates host or pinned memory, zeroed, page-aligned. -ENOMEM, -EPERM as above. */
+/*
+ * Makes memory of our own real, in large pages where there are any, so that whoever lands data in it
+ * first does not wait for the kernel to clear it. What would leave less than half of this machine stays
+ * virtual until written.
+ */
+void mem_populate(void *p, uint64_t length);
+/* Allocates host or pinned memory, zeroed, page-aligned, populated. -ENOMEM, -EPERM as above. */
 int mem_region_alloc(struct mem_region *r, enum mem_kind kind, uint64_t length, struct err *err);
 /* Allocates device memory; its contents are undefined. -ENOMEM. */
 int mem_region_alloc_device(struct mem_region *r, struct mem_device *dev, uint64_t length,

@@ -31,6 +31,7 @@ enum {
 	TGT_KAS_MS = 100,    /* granularity of KATO that Identify reports (KAS, units of 100 ms) */
 	TGT_ABORT_LIMIT = 4, /* ACL + 1 */
 	TGT_ERROR_LOG = 16,  /* ELPE + 1 */
+	TGT_TIMED_WORDS = 1024 / 64 + 1, /* QIDs from 1 to the largest limits.io_queues */
 	TGT_READY_TIMEOUT_MS = 15000, /* CAP.TO: how long a reset may wait for the store */
 };
 
@@ -63,6 +64,7 @@ struct tgt_ctrl {
 	/* Read by I/O paths. */
 	atomic_bool ready;      /* CC.EN and CSTS.RDY: I/O commands are served */
 	atomic_bool write_back; /* feature Volatile Write Cache */
+	_Atomic uint64_t timed_queues[TGT_TIMED_WORDS]; /* a bit per QID: timing.h */
 	atomic_uint fenced;     /* how many things I/O waits for: fence.h */
 
 	/* Guarded by the target's lock. */

@@ -12,6 +12,7 @@
 #include "nvme/cmd-admin.h"
 #include "nvme/feature.h"
 #include "nvme/log.h"
+#include "nvme/vendor.h"
 #include "target/admin.h"
 #include "target/aen.h"
 #include "target/assoc.h"
@@ -20,6 +21,7 @@
 #include "target/ctrl.h"
 #include "target/identify.h"
 #include "target/keep-alive.h"
+#include "target/timing.h"
 #include "target/window.h"
 
 enum {
@@ -246,6 +248,24 @@ static struct nvme_status set_profile(struct tgt_req *req, struct tgt_ctrl *c, u
 	return (dw11 & 0x1ff) == 0 ? good() : bad(NVME_SC_IOCS_COMBINATION);
 }
 
+static struct nvme_status get_times(struct tgt_ctrl *c, uint32_t dw11, bool initial, uint32_t *ret)
+{
+	bool on;
+
+	if (!tgt_timing_get(c, nvme_times_qid(dw11), &on))
+		return bad(NVME_SC_INVALID_FIELD);
+	*ret = nvme_times_qid(dw11) | (on && !initial ? NVME_TIMES_ENABLE : 0);
+	return good();
+}
+
+/* Before or after the queue is connected, and for as long as the controller lives. */
+static struct nvme_status set_times(struct tgt_req *req, struct tgt_ctrl *c, uint32_t dw11)
+{
+	if (!tgt_timing_set(c, nvme_times_qid(dw11), dw11 & NVME_TIMES_ENABLE))
+		return bad(NVME_SC_INVALID_FIELD);
+	return good();
+}
+
 static const struct feature table[] = {
 	{ NVME_FID_ARBITRATION, ON_IO, get_arbitration, set_arbitration },
 	{ NVME_FID_POWER_MANAGEMENT, ON_IO, get_power, set_power },
@@ -261,6 +281,7 @@ static const struct feature table[] = {
 	{ NVME_FID_KEEP_ALIVE, ON_IO | ON_DISCOVERY, get_keep_alive, set_keep_alive },
 	{ NVME_FID_IO_COMMAND_SET_PROFILE, ON_IO, get_zero, set_profile },
 	{ NVME_FID_HOST_ID, ON_IO, get_host_id, set_host_id },
+	{ NVME_FID_VENDOR_TIMES, ON_IO, get_times, set_times },
 };
 
 /* ---- the commands ---------------------------------------------------------------------------- */

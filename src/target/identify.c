@@ -13,6 +13,7 @@
 #include "nvme/nqn.h"
 #include "nvme/reg.h"
 #include "nvme/text.h"
+#include "nvme/vendor.h"
 #include "target/admin.h"
 #include "target/aen.h"
 #include "target/assoc.h"
@@ -93,6 +94,7 @@ static void io_ctrl_fields(struct tgt_ctrl *c, struct nvme_id_ctrl *id)
 	id->mnan = cpu_to_le32(lim->namespaces); /* with ANA, Linux wants to know */
 	id->oncs = cpu_to_le16(tgt_io_oncs() | NVME_ONCS_FEATURE_SAVE);
 	id->vwc = tgt_identify_vwc(c);
+	nvme_vendor_put(id, NVME_VENDOR_CAP_TIMES);
 }
 
 void tgt_identify_ctrl(struct tgt_ctrl *c, struct nvme_id_ctrl *id)

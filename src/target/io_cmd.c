@@ -19,6 +19,7 @@
 #include "target/core.h"
 #include "target/ctrl.h"
 #include "target/fence.h"
+#include "target/timing.h"
 
 static struct nvme_status bad(enum nvme_sc code)
 {
@@ -60,6 +61,8 @@ bool tgt_store_submit(struct tgt_req *req, struct store *s, enum store_kind kind
 	struct tgt_assoc *a = req->assoc;
 	struct store_op *op = &req->op;
 
+	if (req->timed)
+		tgt_timing_store(req);
 	if (req->state != TGT_REQ_STORE)
 		tgt_req_set_state(req, TGT_REQ_STORE);
 	req->mutates = mutates(kind);
@@ -118,6 +121,8 @@ static void count(struct tgt_req *req, bool good)
 void tgt_io_complete(struct tgt_req *req, int result)
 {
 	count(req, result == 0);
+	if (req->timed && result == 0)
+		req->result = tgt_timing_result(req);
 	tgt_req_complete(req, result == 0 ? nvme_status_success()
 					  : nvme_status_from_errno(result, media_op(req)));
 }
@@ -232,11 +237,13 @@ static void exec_write_zeroes(struct tgt_req *req)
 
 static struct nvme_status parse_read(struct tgt_req *req)
 {
+	tgt_timing_begin(req);
 	return parse_data(req, NVME_DIR_TO_HOST, false, exec_read);
 }
 
 static struct nvme_status parse_write(struct tgt_req *req)
 {
+	tgt_timing_begin(req);
 	if (nvme_cmd_dtype(&req->cmd) != 0)
 		return bad(NVME_SC_INVALID_FIELD); /* no directives */
 	return parse_data(req, NVME_DIR_TO_CONTROLLER, true, exec_write);

@@ -10,6 +10,7 @@
 #include "target/assoc.h"
 #include "target/core.h"
 #include "target/ctrl.h"
+#include "target/timing.h"
 #include "target/xfer.h"
 
 #define BIT(s) (1u << TGT_REQ_##s)
@@ -41,6 +42,8 @@ const char *tgt_req_state_name(enum tgt_req_state s)
 void tgt_req_set_state(struct tgt_req *req, enum tgt_req_state s)
 {
 	INVARIANT(states[req->state].next & 1u << s);
+	if (req->timed)
+		tgt_timing_leave(req);
 	req->state = (uint8_t)s;
 	req->since = io_now(req->assoc->reactor->loop);
 }
@@ -58,6 +61,7 @@ void tgt_req_begin(struct tgt_req *req, struct tgt_assoc *a, uint16_t tag,
 	req->control = a->qid == 0;
 	req->abort = false;
 	req->bad_data = false;
+	req->timed = false;
 	req->mutates = false;
 	req->tag = tag;
 	req->ttag = 0;

@@ -53,6 +53,7 @@ struct tgt_req {
 	bool control;  /* admin or Fabrics command: its memory comes first */
 	bool abort;    /* Abort came when it was too late to stop and too early to be done */
 	bool bad_data; /* a data digest was wrong */
+	bool timed;    /* its host wants to know where it was: timing.h */
 	bool mutates;  /* changes what the store holds: the fence waits for it */
 	uint16_t tag;  /* index in the pool */
 	uint16_t ttag; /* of the R2T that is out */
@@ -80,6 +81,8 @@ struct tgt_req {
 	uint64_t store_seq; /* when it was ready for the store, in order; 0: it is not yet */
 	uint32_t step;      /* of commands that take several store operations */
 	uint64_t since;     /* io_now() when it came into its present state */
+	uint64_t queue_ns;  /* timed: in which it waited here, and */
+	uint64_t store_ns;  /* io_now_precise() when it went to the store */
 
 	struct tcp_tx_pdu data_pdu; /* R2T or C2HData */
 	struct tcp_tx_pdu rsp_pdu;  /* CapsuleResp */
