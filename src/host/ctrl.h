@@ -25,6 +25,7 @@
 	X(BEHAVIOR, "asking for retry delays") \
 	X(AEN, "asking for events") \
 	X(QUEUES, "asking for io queues") \
+	X(TIMES, "asking for command times") \
 	X(NAMESPACES, "identifying namespaces") \
 	X(IO, "connecting io queues") \
 	X(LIVE, "live") \
@@ -108,6 +109,7 @@ struct host_ctrl {
 	uint32_t depth;
 	uint32_t max_transfer;
 	uint32_t max_in_capsule;
+	bool times; /* commands may ask where they were */
 	uint32_t max_zeroes; /* bytes of one Write Zeroes command; 0: no limit of its own */
 	bool shutdown_sent;
 
@@ -175,6 +177,7 @@ void host_setup_limits(struct host_ctrl *c);
 void host_setup_behavior(struct host_ctrl *c);
 void host_setup_aen(struct host_ctrl *c);
 void host_setup_queues(struct host_ctrl *c);
+void host_setup_times(struct host_ctrl *c);
 void host_setup_io(struct host_ctrl *c);
 void host_setup_shutdown(struct host_ctrl *c);
 /* c->timer fired in READY or SHUTDOWN: looks at CSTS again. */

@@ -38,6 +38,7 @@
 #include "nvme/nqn.h"
 #include "nvme/sqe.h"
 #include "nvme/status.h"
+#include "nvme/vendor.h"
 
 struct host_ctrl;
 struct host_req;
@@ -76,6 +77,7 @@ struct host_config {
 	bool ddgst;
 	uint8_t hpda;        /* alignment of received data, (hpda + 1) * 4 bytes; 0 .. 31 */
 	bool sqflow;         /* ask for SQ flow control; off lets reads end with C2HData alone */
+	bool times;          /* ask a controller of ours where timed commands were: nvme/vendor.h */
 	bool in_capsule;     /* send small writes within the capsule where the controller allows it */
 	size_t stage;        /* bytes of receive buffer of one I/O queue */
 
@@ -135,6 +137,7 @@ struct host_ctrl_info {
 	uint32_t maxh2cdata;
 	bool hdgst;
 	bool ddgst;
+	bool times; /* it tells where commands were that ask */
 	bool volatile_cache;
 	bool can_deallocate, can_write_zeroes, can_compare;
 	uint32_t max_write_zeroes; /* blocks of one command */
@@ -207,6 +210,7 @@ struct host_io {
 	void (*done)(struct host_io *io);
 	enum host_io_kind kind;
 	bool fua;         /* write, write zeroes: durable when done */
+	bool timed;       /* read, write: sent_ns is exact, and the controller is asked for @times */
 	uint32_t nsid;
 	uint64_t slba;
 	uint32_t nlb;     /* blocks: 1 .. 65536; deallocate: any. Flush: unused */
@@ -223,6 +227,8 @@ struct host_io {
 	uint64_t sent_ns;      /* the last byte of the capsule was taken by the stream */
 	uint64_t first_ns;     /* first sign of an answer: data, R2T or completion */
 	uint64_t last_ns;      /* the answer is complete */
+	bool has_times;        /* the controller has said: */
+	struct nvme_times times;
 	unsigned int tries;    /* times it was sent */
 
 	/* private */

@@ -39,6 +39,7 @@ void host_ctrl_info(const struct host_ctrl *c, struct host_ctrl_info *ret)
 		.hdgst = c->admin.hdgst,
 		.ddgst = c->admin.ddgst,
 		.volatile_cache = c->identified && (c->id.vwc & NVME_VWC_PRESENT),
+		.times = c->times,
 		.can_deallocate = has(c, NVME_ONCS_DATASET_MGMT),
 		.can_write_zeroes = has(c, NVME_ONCS_WRITE_ZEROES),
 		.can_compare = has(c, NVME_ONCS_COMPARE),

@@ -177,6 +177,8 @@ static void on_answer(struct host_req *r, enum host_req_end end)
 		on_lost(c, io);
 		return;
 	}
+	if (nvme_cmd_timed(&r->sqe))
+		io->has_times = nvme_times_decode(nvme_cpl_u64(&r->cpl), &io->times);
 	io->status = judge(r);
 	if (nvme_status_ok(io->status)) {
 		complete(c, io, 0);
@@ -269,6 +271,13 @@ static void set_command(struct host_req *r, struct host_io *io)
 	r->dir = nvme_opcode_direction(r->sqe.opc, 0);
 }
 
+static void set_timed(const struct host_ctrl *c, struct host_req *r, const struct host_io *io)
+{
+	r->timed = true;
+	if (c->times && (io->kind == HOST_IO_READ || io->kind == HOST_IO_WRITE))
+		nvme_cmd_set_timed(&r->sqe);
+}
+
 static void issue(struct host_ctrl *c, struct host_queue *q, struct host_io *io)
 {
 	struct host_req *r = host_queue_get(q);
@@ -279,6 +288,8 @@ static void issue(struct host_ctrl *c, struct host_queue *q, struct host_io *io)
 	r->finish = on_answer;
 	r->owner = io;
 	set_command(r, io);
+	if (io->timed)
+		set_timed(c, r, io);
 	host_queue_send(q, r);
 	host_limits_watch(c);
 }
@@ -341,6 +352,7 @@ void host_submit(struct host_ctrl *c, struct host_io *io)
 	io->sent_ns = 0;
 	io->first_ns = 0;
 	io->last_ns = 0;
+	io->has_times = false;
 	io->tries = 0;
 	io->faults = 0;
 	io->req = NULL;

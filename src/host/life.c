@@ -26,6 +26,7 @@ void host_config_init(struct host_config *c)
 	*c = (struct host_config){
 		.queues = 1,
 		.depth = 128,
+		.times = true,
 		.in_capsule = true,
 		.stage = DEFAULT_STAGE,
 		.kato_ns = 5 * S,

@@ -30,6 +30,10 @@ static void on_flush(struct io_defer *d)
 	if (n == 0)
 		return;
 	q->flushes++;
+	if (q->flush_timed) {
+		q->flush_timed = false;
+		q->flushed_ns = io_now_precise(q->loop);
+	}
 	io_stream_send(q->stream, &q->send_op, q->send_iov, n, false);
 }
 
@@ -67,7 +71,7 @@ static void on_capsule_sent(struct tcp_tx_pdu *pdu)
 	struct host_req *r = container_of(pdu, struct host_req, cmd);
 
 	if (sending(r->q)) {
-		r->sent_ns = io_now(r->q->loop);
+		r->sent_ns = r->timed ? r->q->flushed_ns : io_now(r->q->loop);
 		if (r->in_capsule)
 			r->delivered = r->bytes;
 	}
@@ -127,6 +131,7 @@ void host_queue_send(struct host_queue *q, struct host_req *r)
 		      r->in_capsule ? r->niov : 0, r->in_capsule ? r->bytes : 0);
 	r->cmd.sent = on_capsule_sent;
 	tcp_tx_push(&q->tx, &r->cmd);
+	q->flush_timed |= r->timed;
 	host_queue_flush_later(q);
 }
 

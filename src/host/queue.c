@@ -49,6 +49,7 @@ struct host_req *host_queue_get(struct host_queue *q)
 	q->free_count--;
 	r->used = true;
 	r->generation++;
+	r->timed = false;
 	r->unwatched = false;
 	r->in_capsule = false;
 	r->answered = false;

@@ -60,6 +60,7 @@ struct host_req {
 	int niov;
 	uint32_t bytes;
 	enum nvme_direction dir;
+	bool timed;     /* sent_ns is when it was given to the stream, to the nanosecond */
 	bool unwatched; /* no time limit: Asynchronous Event Request */
 
 	/* Results. */
@@ -152,6 +153,8 @@ struct host_queue {
 	struct iovec land[HOST_IOV_MAX];
 	struct host_req *landing; /* its payload is arriving */
 	uint64_t flushes;
+	bool flush_timed;    /* something timed goes out with the next flush */
+	uint64_t flushed_ns; /* when the last such one began */
 
 	bool hdgst, ddgst; /* negotiated */
 	uint32_t maxh2cdata;

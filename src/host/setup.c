@@ -277,7 +277,7 @@ static void on_queues(struct host_ctrl *c, struct nvme_status st)
 	if (!mandatory(c, st))
 		return;
 	c->io_wanted = MIN(MIN(n.sq, n.cq), c->config.queues);
-	host_ctrl_set(c, HOST_STATE_NAMESPACES);
+	host_ctrl_set(c, HOST_STATE_TIMES);
 }
 
 void host_setup_queues(struct host_ctrl *c)
@@ -286,12 +286,31 @@ void host_setup_queues(struct host_ctrl *c)
 
 	c->io_wanted = 0;
 	if (c->config.queues == 0) {
-		host_ctrl_set(c, HOST_STATE_NAMESPACES);
+		host_ctrl_set(c, HOST_STATE_TIMES);
 		return;
 	}
 	nvme_cmd_init_set_features(&c->step.cmd, NVME_FID_NUMBER_OF_QUEUES, false, 0,
 				   nvme_queue_counts_encode(want));
 	host_setup_step(c, 0, on_queues);
+}
+
+static void on_times(struct host_ctrl *c, struct nvme_status st)
+{
+	c->times = nvme_status_ok(st);
+	host_ctrl_set(c, HOST_STATE_NAMESPACES);
+}
+
+/* Our own extension: only of a controller that says it has it, hence of none but our own. */
+void host_setup_times(struct host_ctrl *c)
+{
+	c->times = false;
+	if (!c->config.times || c->io_wanted == 0 || !(nvme_vendor_caps(&c->id) & NVME_VENDOR_CAP_TIMES)) {
+		host_ctrl_set(c, HOST_STATE_NAMESPACES);
+		return;
+	}
+	nvme_cmd_init_set_features(&c->step.cmd, NVME_FID_VENDOR_TIMES, false, 0,
+				   NVME_TIMES_ALL_QUEUES | NVME_TIMES_ENABLE);
+	host_setup_step(c, 0, on_times);
 }
 
 /* ---- I/O queues ---------------------------------------------------------------------------- */

@@ -58,11 +58,12 @@ static void on_flush(struct io_defer *d)
 		io_stream_send(c->stream, &c->send_op, c->send_iov, n, false);
 }
 
-void fake_rsp(struct fake_conn *c, uint16_t cid, struct nvme_status st, uint32_t dw0)
+void fake_rsp(struct fake_conn *c, uint16_t cid, struct nvme_status st, uint64_t result)
 {
-	struct nvme_cpl cpl = nvme_cpl(cid, 0, st, dw0);
+	struct nvme_cpl cpl = nvme_cpl(cid, 0, st, 0);
 	struct fake_pdu *p = new_pdu(NULL, 0);
 
+	nvme_cpl_set_u64(&cpl, result);
 	tcp_build_rsp(&c->tx, &p->pdu, &cpl);
 	push(c, p);
 }

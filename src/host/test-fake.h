@@ -120,7 +120,7 @@ void fake_stop(struct fake *f);
 void fake_start(struct fake *f);
 
 /* Answers. Nothing is checked: whatever is given is sent. */
-void fake_rsp(struct fake_conn *c, uint16_t cid, struct nvme_status st, uint32_t dw0);
+void fake_rsp(struct fake_conn *c, uint16_t cid, struct nvme_status st, uint64_t result);
 void fake_c2h(struct fake_conn *c, uint16_t cid, uint32_t datao, const void *data, uint32_t len,
 	      bool last, bool success);
 /* The same with a wrong data digest. */
