@@ -180,6 +180,12 @@ void io_sock_close(struct io_sock *s);
 
 struct io_stream_options {
 	uint64_t user_timeout_ns; /* unacknowledged data older than this resets the stream; 0 = system's */
+	/*
+	 * A stream on which nothing was received for this long is probed (TCP keepalive), and reset
+	 * when there is no answer for three probes, or for user_timeout_ns; 0 = never. Whole
+	 * seconds. The simulator has no probes.
+	 */
+	uint64_t keepalive_ns;
 	size_t send_buffer;       /* bytes; 0 = system's */
 	size_t recv_buffer;
 };

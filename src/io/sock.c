@@ -267,8 +267,28 @@ int io_fd_connected(int fd, struct io_sock **ret_sock)
 
 /* ---- streams ----------------------------------------------------------------------------------- */
 
+#define KEEPALIVE_PROBES 3
+#define KEEPALIVE_MAX	 32767 /* s: what the kernel takes */
+
+static int keepalive(int fd, uint64_t ns)
+{
+	static const int one = 1, probes = KEEPALIVE_PROBES;
+	uint64_t s = DIV_ROUND_UP(ns, UINT64_C(1000000000));
+	int idle = (int)MIN(s, (uint64_t)KEEPALIVE_MAX);
+	int interval = MAX(idle / (2 * KEEPALIVE_PROBES), 1);
+
+	if (setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle)) < 0 ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval)) < 0 ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one)) < 0)
+		return -errno;
+	return 0;
+}
+
 int io_fd_tune(int fd, bool tcp, const struct io_stream_options *opts)
 {
+	int r;
+
 	static const int one = 1;
 	int size;
 
@@ -283,6 +303,11 @@ int io_fd_tune(int fd, bool tcp, const struct io_stream_options *opts)
 
 		if (setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof(timeout)) < 0)
 			return -errno;
+	}
+	if (tcp && opts->keepalive_ns > 0) {
+		r = keepalive(fd, opts->keepalive_ns);
+		if (r < 0)
+			return r;
 	}
 	/* The kernel doubles the value for its own bookkeeping and caps it by its limits. */
 	size = (int)MIN(opts->send_buffer, (size_t)INT32_MAX / 2);

@@ -276,7 +276,12 @@ static int int_option(int fd, int level, int name)
 
 static void check_options(void)
 {
-	struct io_stream_options opts = { 1500001, 65536, 131072 };
+	struct io_stream_options opts = {
+		.user_timeout_ns = 1500001,
+		.keepalive_ns = UINT64_C(59900000000),
+		.send_buffer = 65536,
+		.recv_buffer = 131072,
+	};
 	struct io_loop *loop = new_loop();
 	struct io_listener *l = NULL;
 	struct err err = ERR_NULL;
@@ -286,6 +291,10 @@ static void check_options(void)
 	is_i64(io_fd_tune(fd, true, &opts), 0, "a stream's options");
 	ok(int_option(fd, IPPROTO_TCP, TCP_NODELAY) > 0, "no delay");
 	is_i64(int_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 2, "user timeout, ms, rounded up");
+	ok(int_option(fd, SOL_SOCKET, SO_KEEPALIVE) > 0, "a silent peer is probed");
+	is_i64(int_option(fd, IPPROTO_TCP, TCP_KEEPIDLE), 60, "... after so many seconds");
+	is_i64(int_option(fd, IPPROTO_TCP, TCP_KEEPINTVL), 10, "... again after fewer");
+	is_i64(int_option(fd, IPPROTO_TCP, TCP_KEEPCNT), 3, "... three times");
 	ok(int_option(fd, SOL_SOCKET, SO_SNDBUF) >= 65536, "send buffer");
 	ok(int_option(fd, SOL_SOCKET, SO_RCVBUF) >= 131072, "receive buffer");
 	close(fd);
