@@ -7,20 +7,40 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "target/assoc.h"
+#include "target/ctrl.h"
 #include "target/listener.h"
 #include "target/subsys.h"
 
 bool tgt_access_host(const struct tgt_subsys *s, const char *hostnqn)
 {
-	if (s->discovery || s->allow_any)
+	if (s->leaving)
+		return false;
+	if (s->discovery || s->hosts.any)
 		return true;
-	for (size_t i = 0; i < s->host_count; i++)
-		if (strcmp(s->hosts[i], hostnqn) == 0)
+	for (size_t i = 0; i < s->hosts.count; i++)
+		if (strcmp(s->hosts.nqns[i], hostnqn) == 0)
 			return true;
 	return false;
 }
 
+bool tgt_access_still(const struct tgt_assoc *a)
+{
+	if (a->ctrl && !tgt_access_host(a->ctrl->subsys, a->ctrl->host.nqn))
+		return false;
+	return !a->listener || !a->listener->closing;
+}
+
 bool tgt_access_listener(const struct tgt_subsys *s, const struct tgt_listener *l)
 {
-	return !l || s->discovery || l->all || l->exports[s->index];
+	if (!l)
+		return true;
+	if (l->closing)
+		return false;
+	if (s->discovery || l->nqn_count == 0)
+		return true;
+	for (size_t i = 0; i < l->nqn_count; i++)
+		if (strcmp(l->nqns[i], s->nqn) == 0)
+			return true;
+	return false;
 }

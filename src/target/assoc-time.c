@@ -71,6 +71,8 @@ uint64_t tgt_assoc_deadline(const struct tgt_assoc *a)
 	at = MIN(at, head_ends(&a->waiting_fence, lim->fence_ns));
 	if (a->connecting)
 		at = MIN(at, a->connect_again);
+	if (a->withdrawn_since)
+		at = MIN(at, u64_add_saturated(a->withdrawn_since, lim->drain_ns));
 	return at;
 }
 
@@ -106,6 +108,9 @@ uint64_t tgt_assoc_check_time(struct tgt_assoc *a, uint64_t now)
 		tgt_assoc_kill(a, TARGET_CLOSE_TRANSFER_TIMEOUT, false);
 	else if (ends(a->tx_since, lim->send_ns) <= now)
 		tgt_assoc_kill(a, TARGET_CLOSE_SEND_TIMEOUT, false);
+	else if (a->withdrawn_since &&
+		 u64_add_saturated(a->withdrawn_since, lim->drain_ns) <= now)
+		tgt_assoc_kill(a, TARGET_CLOSE_WITHDRAWN, false);
 	return tgt_assoc_deadline(a);
 }
 
@@ -115,7 +120,8 @@ uint64_t tgt_assoc_check_time(struct tgt_assoc *a, uint64_t now)
 static bool ordinary(enum target_close reason)
 {
 	return reason == TARGET_CLOSE_HOST_CLOSED || reason == TARGET_CLOSE_DISCONNECTED ||
-	       reason == TARGET_CLOSE_CONTROLLER_GONE || reason == TARGET_CLOSE_DRAINED;
+	       reason == TARGET_CLOSE_CONTROLLER_GONE || reason == TARGET_CLOSE_DRAINED ||
+	       reason == TARGET_CLOSE_WITHDRAWN;
 }
 
 void tgt_assoc_log_end(struct tgt_assoc *a, enum target_close reason)

@@ -60,7 +60,7 @@ static void init_lists(struct tgt_assoc *a)
 	list_init(&a->zombie_link);
 }
 
-int tgt_assoc_init(struct tgt_assoc *a, struct tgt_reactor *r, const struct tgt_listener *l)
+int tgt_assoc_init(struct tgt_assoc *a, struct tgt_reactor *r, struct tgt_listener *l)
 {
 	const struct target_limits *lim = &r->target->limits;
 	struct tcp_rx_options opts = {

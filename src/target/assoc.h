@@ -58,7 +58,7 @@ enum {
 struct tgt_assoc {
 	struct target *target;
 	struct tgt_reactor *reactor;
-	const struct tgt_listener *listener;
+	struct tgt_listener *listener; /* where it came in; NULL: within the process */
 	uint8_t state;  /* enum tgt_assoc_state */
 	uint8_t reason; /* enum target_close, once dead */
 
@@ -126,6 +126,7 @@ struct tgt_assoc {
 	uint64_t rx_since;    /* a PDU is half-way */
 	uint64_t tx_since;    /* sending made no progress */
 	uint64_t linger_since;
+	uint64_t withdrawn_since; /* its right is gone */
 	_Atomic uint64_t last_traffic; /* read by the controller's keep alive on another core */
 
 	/* What goes on between cores; guarded by the target's lock. */
@@ -145,7 +146,7 @@ const char *tgt_assoc_state_name(enum tgt_assoc_state s);
 void tgt_assoc_set_state(struct tgt_assoc *a, enum tgt_assoc_state s);
 
 /* -ENOMEM; @a can be deinitialised then too. */
-int tgt_assoc_init(struct tgt_assoc *a, struct tgt_reactor *r, const struct tgt_listener *l);
+int tgt_assoc_init(struct tgt_assoc *a, struct tgt_reactor *r, struct tgt_listener *l);
 /* Must be dead and drained: every request is in the pool, every buffer in the arena. */
 void tgt_assoc_deinit(struct tgt_assoc *a);
 

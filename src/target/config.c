@@ -24,6 +24,7 @@ void target_config_init(struct target_config *c)
 {
 	*c = (struct target_config){ 0 };
 	c->limits = (struct target_limits){
+		.subsystems = 256,
 		.connections = 4096,
 		.controllers = 1024,
 		.controllers_per_host = 64,
@@ -44,6 +45,7 @@ void target_config_init(struct target_config *c)
 		.keep_alive_grace_ns = 2 * SECOND,
 		.fence_ns = 30 * SECOND,
 		.drain_ns = 5 * SECOND,
+		.tcp_keepalive_ns = 60 * SECOND,
 	};
 }
 
@@ -57,6 +59,7 @@ static const struct {
 	uint32_t min;
 	uint32_t max;
 } bounds[] = {
+	LIMIT(subsystems, 1, 4096),
 	LIMIT(connections, 1, 1 << 20),
 	LIMIT(controllers, 1, NVME_CNTLID_MAX),
 	LIMIT(controllers_per_host, 1, NVME_CNTLID_MAX),
@@ -101,6 +104,9 @@ int tgt_config_check(const struct target_config *c, size_t reactors, struct err 
 	if (reactors == 0 || reactors > REACTORS_MAX)
 		return err_set(err, EINVAL, "%zu reactors; 1 to %d are possible", reactors,
 			       REACTORS_MAX);
+	if (c->subsystem_count > l->subsystems)
+		return err_set(err, EINVAL, "%zu subsystems, and limits.subsystems is %u",
+			       c->subsystem_count, l->subsystems);
 	if (c->listener_count > UINT16_MAX - 1)
 		return err_set(err, EINVAL, "%zu listeners are too many", c->listener_count);
 	/* The largest command must find room in an empty arena, and leave more than it takes. */

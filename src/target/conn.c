@@ -18,6 +18,7 @@
 #include "target/core.h"
 #include "target/ctrl.h"
 #include "target/fence.h"
+#include "target/listener.h"
 #include "target/reactor.h"
 
 static void flush(struct io_defer *d);
@@ -62,6 +63,7 @@ static void free_conn(struct tgt_conn *c)
 		target_unlock(t);
 	}
 	tgt_assoc_deinit(a);
+	tgt_listener_put(a->listener);
 	mem_free(c);
 	tgt_reactor_conn_ended(r);
 }
@@ -158,7 +160,7 @@ static void start_recv(struct tgt_conn *c)
 		 */
 		c->recv_iov[0] = (struct iovec){ .iov_base = a->stage, .iov_len = TGT_STAGE_BYTES };
 		n = a->linger ? 1 : 0;
-	} else if (a->reactor->draining) {
+	} else if (a->reactor->draining || c->withdrawn) {
 		return;
 	} else {
 		n = tgt_assoc_recv_iov(a, c->recv_iov, TGT_CONN_RECV_IOV);
@@ -213,6 +215,8 @@ static void flush(struct io_defer *d)
 		tgt_conn_kick(c);
 	if (a->reactor->draining && (a->reactor->drain_now || tgt_assoc_quiet(a)))
 		tgt_assoc_kill(a, TARGET_CLOSE_DRAINED, false);
+	if (c->withdrawn && tgt_assoc_quiet(a))
+		tgt_assoc_kill(a, TARGET_CLOSE_WITHDRAWN, false);
 	if (a->state == TGT_ASSOC_DEAD)
 		begin_end(c);
 	start_send(c);
@@ -243,6 +247,8 @@ static void on_notice(struct io_msg *m)
 		tgt_abort_take_inbox(a);
 	if (n & TGT_NOTICE_GONE)
 		tgt_assoc_kill(a, TARGET_CLOSE_CONTROLLER_GONE, false);
+	if (n & TGT_NOTICE_WITHDRAW)
+		tgt_conn_withdraw(c);
 	if (a->state != TGT_ASSOC_DEAD) {
 		if (n & TGT_NOTICE_FENCE)
 			tgt_assoc_fence_lifted(a);
@@ -254,8 +260,37 @@ static void on_notice(struct io_msg *m)
 	tgt_conn_kick(c);
 }
 
+/* What is pending is said while there is somebody to say it to: a discovery log that empties. */
+static void last_events(struct tgt_assoc *a)
+{
+	if (a->state == TGT_ASSOC_LIVE && a->qid == 0)
+		tgt_events_deliver(a);
+}
+
+void tgt_conn_withdraw(struct tgt_conn *c)
+{
+	struct tgt_assoc *a = &c->assoc;
+	struct tgt_ctrl *ctrl = a->ctrl;
+
+	if (c->withdrawn || a->state == TGT_ASSOC_DEAD)
+		return;
+	c->withdrawn = true;
+	a->withdrawn_since = io_now(a->reactor->loop);
+	last_events(a);
+	if (ctrl && a->qid == 0) {
+		target_lock(a->target);
+		for (uint32_t qid = 1; qid <= a->target->limits.io_queues; qid++)
+			if (ctrl->queues[qid])
+				tgt_conn_notify(ctrl->queues[qid], TGT_NOTICE_WITHDRAW);
+		target_unlock(a->target);
+	}
+	tgt_conn_kick(c);
+}
+
 void tgt_conn_drain(struct tgt_conn *c, bool now)
 {
+	if (!now)
+		last_events(&c->assoc);
 	if (now)
 		tgt_assoc_kill(&c->assoc, TARGET_CLOSE_DRAINED, false);
 	if (now)
@@ -265,12 +300,16 @@ void tgt_conn_drain(struct tgt_conn *c, bool now)
 
 /* ---- birth ----------------------------------------------------------------------------------- */
 
-int tgt_conn_new(struct tgt_reactor *r, struct io_sock *sock, const struct tgt_listener *l)
+int tgt_conn_new(struct tgt_reactor *r, struct io_sock *sock, struct tgt_listener *l)
 {
 	/*
-	 * A peer that vanished is noticed while data is on its way to it, not only by keep alive.
+	 * A peer that vanished is noticed while data is on its way to it, and by probes while there
+	 * is none: a host may have turned NVMe's own keep alive off (KATO 0).
 	 */
-	struct io_stream_options opts = { .user_timeout_ns = r->target->limits.send_ns };
+	struct io_stream_options opts = {
+		.user_timeout_ns = r->target->limits.send_ns,
+		.keepalive_ns = r->target->limits.tcp_keepalive_ns,
+	};
 	struct tgt_conn *c = mem_zalloc(sizeof(*c));
 	int err = c ? tgt_assoc_init(&c->assoc, r, l) : -ENOMEM;
 
@@ -292,6 +331,7 @@ int tgt_conn_new(struct tgt_reactor *r, struct io_sock *sock, const struct tgt_l
 	io_defer_init(&c->flush, flush);
 	c->notice_msg.fn = on_notice;
 	io_addr_format(io_stream_peer(c->stream), c->peer);
+	tgt_listener_get(l);
 	list_add_tail(&r->conns, &c->link);
 	tgt_conn_kick(c);
 	return 0;

@@ -32,6 +32,7 @@ enum tgt_notice {
 	TGT_NOTICE_ABORT = 1 << 3,   /* look into the abort inbox */
 	TGT_NOTICE_REPLY = 1 << 4,   /* answers to our own aborts */
 	TGT_NOTICE_BARRIER = 1 << 5, /* a new association of the same host wants us to catch up */
+	TGT_NOTICE_WITHDRAW = 1 << 6, /* as tgt_conn_withdraw() */
 };
 
 struct tgt_conn {
@@ -48,6 +49,7 @@ struct tgt_conn {
 	bool closing;      /* the association is dead and the end is under way */
 	bool shut;         /* end of stream was said to the host */
 	bool released;     /* requests are released */
+	bool withdrawn;    /* has lost its right: ends when it is quiet */
 	uint64_t receives; /* completed: for barriers */
 	atomic_uint notices;
 	struct io_msg notice_msg;
@@ -60,7 +62,7 @@ static inline struct tgt_conn *tgt_conn_of(struct tgt_assoc *a)
 }
 
 /* Takes @sock, also on error. -errno. */
-int tgt_conn_new(struct tgt_reactor *r, struct io_sock *sock, const struct tgt_listener *l);
+int tgt_conn_new(struct tgt_reactor *r, struct io_sock *sock, struct tgt_listener *l);
 
 /* Output was queued or input may go on: a flush at the end of this turn. */
 void tgt_conn_kick(struct tgt_conn *c);
@@ -71,5 +73,10 @@ void tgt_conn_kick(struct tgt_conn *c);
 void tgt_conn_notify(struct tgt_conn *c, unsigned int notices);
 /* The target drains: ends as soon as it is quiet. @now: at once. */
 void tgt_conn_drain(struct tgt_conn *c, bool now);
+/*
+ * It has lost its right to be here: commands in flight are answered, for limits.drain_ns at most.
+ * An admin queue takes its controller's I/O queues along.
+ */
+void tgt_conn_withdraw(struct tgt_conn *c);
 
 #endif

@@ -34,7 +34,7 @@ struct wish {
 	uint32_t kato_ms;
 	uint16_t cntlid;
 	struct tgt_host_id host;
-	struct tgt_subsys *subsys;
+	char subnqn[NVME_NQN_SIZE];
 };
 
 /* How it ended: a status, and dword 0 of the completion. */
@@ -82,53 +82,49 @@ static struct verdict check_sqe(const struct target_limits *lim, const struct nv
 	return granted(0);
 }
 
-static struct verdict check_data(struct tgt_assoc *a, const struct nvme_connect_data *d,
-				 struct wish *w)
+static struct verdict check_data(const struct nvme_connect_data *d, struct wish *w)
 {
-	char subnqn[NVME_NQN_SIZE];
-
 	memcpy(w->host.id, d->hostid, sizeof(w->host.id));
 	w->cntlid = le16_to_cpu(d->cntlid);
-	if (nvme_nqn_from_field(d->subnqn, subnqn) < 0)
+	if (nvme_nqn_from_field(d->subnqn, w->subnqn) < 0)
 		return invalid(NVME_CONNECT_INVALID_DATA(subnqn));
 	if (nvme_nqn_from_field(d->hostnqn, w->host.nqn) < 0)
 		return invalid(NVME_CONNECT_INVALID_DATA(hostnqn));
-	w->subsys = tgt_subsys_find(a->target, subnqn);
-	if (!w->subsys || !tgt_access_listener(w->subsys, a->listener))
+	return granted(0);
+}
+
+/* Whom it is for, and whether it may: what a change may take away at any time. The lock is held. */
+static struct verdict admit(struct tgt_assoc *a, const struct wish *w, struct tgt_subsys **ret_s)
+{
+	struct tgt_subsys *s = tgt_subsys_find(a->target, w->subnqn);
+
+	if (!s || !tgt_access_listener(s, a->listener))
 		return invalid(NVME_CONNECT_INVALID_DATA(subnqn));
-	if (!tgt_access_host(w->subsys, w->host.nqn))
+	if (!tgt_access_host(s, w->host.nqn))
 		return refused(NVME_SC_CONNECT_INVALID_HOST);
 	if (w->qid == 0 && w->cntlid != NVME_CNTLID_DYNAMIC)
 		return invalid(NVME_CONNECT_INVALID_DATA(cntlid));
-	if (w->qid > 0 && w->subsys->discovery)
+	if (w->qid > 0 && s->discovery)
 		return invalid(NVME_CONNECT_INVALID_SQE(qid)); /* no I/O queues there (3.1.2.3) */
+	*ret_s = s;
 	return granted(0);
 }
 
 /* ---- doing it -------------------------------------------------------------------------------- */
 
-static struct verdict connect_admin(struct tgt_assoc *a, const struct wish *w)
+/* The lock is held. The queue is made already. */
+static struct verdict attach_admin(struct tgt_assoc *a, const struct wish *w, struct tgt_subsys *s)
 {
-	struct target *t = a->target;
-	struct nvme_status st;
 	struct tgt_ctrl *c;
+	struct nvme_status st = tgt_ctrl_new(tgt_conn_of(a), s, &w->host, &c);
 
-	if (tgt_assoc_make_queue(a, w->host.nqn, w->entries, false) < 0)
-		return (struct verdict){ .status = nvme_status(NVME_SC_INTERNAL_ERROR) };
-	target_lock(t);
-	st = tgt_ctrl_new(tgt_conn_of(a), w->subsys, &w->host, &c);
-	target_unlock(t);
-	if (!nvme_status_ok(st)) {
-		tgt_assoc_drop_queue(a);
-		return (struct verdict){ .status = st };
-	}
-	return granted(c->cntlid);
+	return nvme_status_ok(st) ? granted(c->cntlid) : (struct verdict){ .status = st };
 }
 
-/* The lock is held. The queue is made already. */
-static struct verdict attach_io(struct tgt_assoc *a, const struct wish *w)
+/* The same. */
+static struct verdict attach_io(struct tgt_assoc *a, const struct wish *w, struct tgt_subsys *s)
 {
-	struct tgt_ctrl *c = tgt_ctrl_find(w->subsys, w->cntlid);
+	struct tgt_ctrl *c = tgt_ctrl_find(s, w->cntlid);
 
 	if (!c || strcmp(c->host.nqn, w->host.nqn) != 0 ||
 	    memcmp(c->host.id, w->host.id, sizeof(c->host.id)) != 0)
@@ -145,14 +141,26 @@ static struct verdict attach_io(struct tgt_assoc *a, const struct wish *w)
 	return granted(c->cntlid);
 }
 
-static struct verdict connect_io(struct tgt_assoc *a, const struct wish *w)
+/*
+ * Admitted twice: before anything is made for somebody who may be nobody, and again together with
+ * the attaching, as a right may be taken away in between.
+ */
+static struct verdict attach(struct tgt_assoc *a, const struct wish *w)
 {
+	struct tgt_subsys *s;
 	struct verdict v;
 
-	if (tgt_assoc_make_queue(a, w->host.nqn, w->entries, true) < 0)
+	target_lock(a->target);
+	v = admit(a, w, &s);
+	target_unlock(a->target);
+	if (!nvme_status_ok(v.status))
+		return v;
+	if (tgt_assoc_make_queue(a, w->host.nqn, w->entries, w->qid > 0) < 0)
 		return (struct verdict){ .status = nvme_status(NVME_SC_INTERNAL_ERROR) };
 	target_lock(a->target);
-	v = attach_io(a, w);
+	v = admit(a, w, &s);
+	if (nvme_status_ok(v.status))
+		v = w->qid == 0 ? attach_admin(a, w, s) : attach_io(a, w, s);
 	target_unlock(a->target);
 	if (!nvme_status_ok(v.status))
 		tgt_assoc_drop_queue(a);
@@ -165,10 +173,8 @@ static struct verdict try(struct tgt_assoc *a, const struct tgt_req *req, struct
 	struct verdict v = check_sqe(&a->target->limits, cmd, w);
 
 	if (nvme_status_ok(v.status))
-		v = check_data(a, req->buf.iov[0].iov_base, w);
-	if (!nvme_status_ok(v.status))
-		return v;
-	return w->qid == 0 ? connect_admin(a, w) : connect_io(a, w);
+		v = check_data(req->buf.iov[0].iov_base, w);
+	return nvme_status_ok(v.status) ? attach(a, w) : v;
 }
 
 /* ---- and saying so --------------------------------------------------------------------------- */
@@ -181,7 +187,7 @@ static void log_granted(struct tgt_assoc *a, const struct wish *w)
 	if (!target_log_pass(a->target, level, io_now(a->reactor->loop), &held))
 		return;
 	log_event(a->target->log, level, "connect", LOG_STR("host", w->host.nqn),
-		  LOG_STR("subsystem", w->subsys->nqn), LOG_U64("cntlid", a->ctrl->cntlid),
+		  LOG_STR("subsystem", w->subnqn), LOG_U64("cntlid", a->ctrl->cntlid),
 		  LOG_U64("qid", w->qid), LOG_U64("entries", w->entries),
 		  LOG_U64("kato_ms", w->kato_ms), LOG_STR("peer", tgt_conn_of(a)->peer),
 		  LOG_U64("reactor", a->reactor->index), LOG_U64("held_back", held));
@@ -197,7 +203,7 @@ static void log_refused(struct tgt_assoc *a, const struct wish *w, const struct 
 	log_event(a->target->log, LOG_LEVEL_WARN, "connect_refused",
 		  LOG_STR("status", nvme_status_name_fabrics(v->status)), LOG_HEX("dw0", v->result),
 		  LOG_STR("host", w->host.nqn[0] ? w->host.nqn : NULL),
-		  LOG_STR("subsystem", w->subsys ? w->subsys->nqn : NULL), LOG_U64("qid", w->qid),
+		  LOG_STR("subsystem", w->subnqn[0] ? w->subnqn : NULL), LOG_U64("qid", w->qid),
 		  LOG_STR("peer", tgt_conn_of(a)->peer), LOG_U64("held_back", held));
 }
 

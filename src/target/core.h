@@ -10,10 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hist.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "io/io.h"
 #include "target/arena.h"
+#include "target/inspect.h"
 #include "target/stats.h"
 #include "target/subsys.h"
 #include "target/target.h"
@@ -30,12 +32,15 @@ struct tgt_reactor {
 	struct list conns;                  /* struct tgt_conn */
 	struct list tenants;                /* struct tgt_tenant */
 	atomic_uint load;                   /* connections, also those on their way here */
+	struct io_msg enforce_msg;          /* look who may still be here */
+	atomic_bool enforce_posted;
 	bool draining;
 	bool drain_now;
 	struct io_timer drain_timer;
 	struct io_msg drain_msg;
 	atomic_bool drain_posted;
 	struct tgt_core_counters stats;
+	struct hist *latency; /* by enum target_latency_class */
 
 	/* Own threads only. */
 	pthread_t thread;
@@ -62,17 +67,19 @@ struct target {
 
 	struct tgt_reactor *reactors;
 	unsigned int reactor_count;
-	struct tgt_subsys **subsystems; /* [0] discovery */
-	size_t subsystem_count;
+	struct tgt_subsys **subsystems; /* [0] discovery; limits.subsystems more, NULL: free */
 	struct tgt_listener **listeners;
 	size_t listener_count;
+	pthread_mutex_t change_lock; /* held by whoever changes something; see change.h */
 
 	/*
-	 * Guards controllers, their queues, the fence and what passes between connections. Taken on
-	 * the control path only, never held over anything that waits.
+	 * Guards controllers, their queues, the fence, what passes between connections, and which
+	 * subsystems, hosts and listeners there are. Taken on the control path only, never held
+	 * over anything that waits.
 	 */
 	pthread_mutex_t lock;
 	uint64_t genctr; /* of the discovery log */
+	struct target_io_stats gone_io; /* of subsystems that are gone */
 
 	atomic_int phase; /* enum target_phase */
 	atomic_bool drain_now;
@@ -82,6 +89,17 @@ struct target {
 	struct log_limit log_limits[2]; /* of lines about peers: warnings, others; by log_lock */
 	pthread_mutex_t log_lock;
 };
+
+/* The subsystem at @i or behind it, NULL at the end. The lock is held. */
+static inline struct tgt_subsys *tgt_subsys_from(const struct target *t, uint32_t i)
+{
+	while (i <= t->limits.subsystems && !t->subsystems[i])
+		i++;
+	return i <= t->limits.subsystems ? t->subsystems[i] : NULL;
+}
+
+#define tgt_for_each_subsys(t, s)                                                                  \
+	for ((s) = tgt_subsys_from(t, 0); (s); (s) = tgt_subsys_from(t, (s)->index + 1))
 
 static inline void target_lock(struct target *t)
 {

@@ -17,6 +17,7 @@
 #include "target/discovery.h"
 #include "target/fence.h"
 #include "target/keep-alive.h"
+#include "target/remove.h"
 
 bool tgt_host_same(const struct tgt_host_id *a, const struct tgt_host_id *b)
 {
@@ -83,8 +84,12 @@ static struct tgt_ctrl *alloc_ctrl(const struct target *t)
 
 static void free_ctrl(struct tgt_ctrl *c)
 {
+	struct tgt_subsys *s = c->subsys;
+
 	mem_free(c->queues);
 	mem_free(c);
+	s->users--;
+	tgt_subsys_step_end(s);
 }
 
 struct nvme_status tgt_ctrl_new(struct tgt_conn *conn, struct tgt_subsys *s,
@@ -102,6 +107,7 @@ struct nvme_status tgt_ctrl_new(struct tgt_conn *conn, struct tgt_subsys *s,
 		return nvme_status(NVME_SC_INTERNAL_ERROR);
 	c->target = t;
 	c->subsys = s;
+	s->users++;
 	c->listener = conn->assoc.listener;
 	c->local = *io_stream_local(conn->stream);
 	c->host = *host;
@@ -214,8 +220,8 @@ void tgt_ctrl_detach(struct tgt_conn *conn)
 		end_ctrl(c);
 	else
 		c->io_queues--;
-	/* In a drain the admin queue waits for the others. */
-	if (c->admin && c->io_queues == 0 && target_draining(c->target))
+	/* An admin queue that is to end in peace waits for the others. */
+	if (c->admin && c->io_queues == 0)
 		tgt_conn_notify(c->admin, TGT_NOTICE_EVENTS);
 }
 

@@ -56,7 +56,7 @@ struct tgt_ctrl {
 	struct list link; /* in its subsystem, until the admin queue is gone */
 	struct target *target;
 	struct tgt_subsys *subsys;
-	const struct tgt_listener *listener; /* where the admin connection came in; NULL: nowhere */
+	struct tgt_listener *listener; /* where the admin connection came in; NULL: nowhere */
 	struct io_addr local;                /* and the address it reached us at */
 	uint16_t cntlid;
 	struct tgt_host_id host;

@@ -124,17 +124,21 @@ static void visit(const struct view *v, entry_fn fn, void *arg)
 {
 	const struct tgt_listener *l = v->ctrl->listener;
 	struct nvme_discovery_entry e;
+	struct tgt_subsys *s;
 	struct io_addr addr;
 
-	if (l && address_of(v, l, &addr)) {
+	if (l && !l->closing && address_of(v, l, &addr)) {
 		fill(&e, v, NVME_SUBTYPE_CURRENT, v->target->subsystems[0]->nqn,
 		     (uint16_t)(l->index + 1), &addr);
 		e.eflags = cpu_to_le16(NVME_EFLAGS_DUPRETINFO | NVME_EFLAGS_EPCSD);
 		fn(arg, &e);
 	}
-	for (size_t i = 1; i < v->target->subsystem_count; i++)
-		if (tgt_access_host(v->target->subsystems[i], v->ctrl->host.nqn))
-			visit_subsys(v, v->target->subsystems[i], fn, arg);
+	/* A target that drains has nothing to offer any more, and says so while it can. */
+	if (target_draining(v->target))
+		return;
+	tgt_for_each_subsys(v->target, s)
+		if (!s->discovery && tgt_access_host(s, v->ctrl->host.nqn))
+			visit_subsys(v, s, fn, arg);
 }
 
 static void count_one(void *arg, const struct nvme_discovery_entry *e)

@@ -95,10 +95,8 @@ static enum nvme_media_op media_op(const struct tgt_req *req)
 	}
 }
 
-static void count(struct tgt_req *req, bool good)
+static void count_in(struct tgt_io_counters *io, const struct tgt_req *req, bool good)
 {
-	struct tgt_io_counters *io = &req->assoc->io;
-
 	if (!good)
 		tgt_count(&io->errors, 1);
 	switch (req->cmd.opc) {
@@ -118,11 +116,37 @@ static void count(struct tgt_req *req, bool good)
 	}
 }
 
+/* Each of these is this core's alone. */
+static void count(struct tgt_req *req, bool good)
+{
+	struct tgt_assoc *a = req->assoc;
+
+	count_in(&a->io, req, good);
+	count_in(&a->reactor->stats.io, req, good);
+	if (req->ns)
+		count_in(&req->ns->backing->cores[a->reactor->index].io, req, good);
+}
+
+/*
+ * From the turn in which the command was received until now: one look at the clock a command. What
+ * was refused at once is not counted, it would only make the others look good.
+ */
+static void note_latency(const struct tgt_req *req)
+{
+	struct tgt_reactor *r = req->assoc->reactor;
+	enum target_latency_class of = req->cmd.opc == NVME_NVM_READ	? TARGET_LATENCY_READ
+				       : req->cmd.opc == NVME_NVM_WRITE ? TARGET_LATENCY_WRITE
+									: TARGET_LATENCY_OTHER;
+
+	hist_add(&r->latency[of], io_now_precise(r->loop) - req->begun);
+}
+
 void tgt_io_complete(struct tgt_req *req, int result)
 {
 	count(req, result == 0);
 	if (req->timed && result == 0)
 		req->result = tgt_timing_result(req);
+	note_latency(req);
 	tgt_req_complete(req, result == 0 ? nvme_status_success()
 					  : nvme_status_from_errno(result, media_op(req)));
 }

@@ -20,23 +20,27 @@ enum {
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static int fill_exports(struct tgt_listener *l, const struct target_listener_config *c,
-			struct err *err)
+static int copy_nqns(struct tgt_listener *l, const struct target_listener_config *c,
+		     struct err *err)
 {
 	struct target *t = l->target;
 
-	l->all = c->nqn_count == 0;
-	l->exports = mem_calloc(t->subsystem_count, sizeof(*l->exports));
-	if (!l->exports)
+	l->nqns = mem_calloc(c->nqn_count, sizeof(*l->nqns));
+	if (!l->nqns)
 		return err_set(err, ENOMEM, "no memory for a listener");
-	for (size_t i = 0; i < c->nqn_count; i++) {
-		struct tgt_subsys *s = tgt_subsys_find(t, c->nqns[i]);
+	for (; l->nqn_count < c->nqn_count; l->nqn_count++) {
+		const char *nqn = c->nqns[l->nqn_count];
+		bool known;
 
-		if (!s)
+		target_lock(t);
+		known = tgt_subsys_find(t, nqn);
+		target_unlock(t);
+		if (!known)
 			return err_set(err, EINVAL,
-				       "a listener names '%.223s', which is no subsystem",
-				       c->nqns[i]);
-		l->exports[s->index] = true;
+				       "a listener names '%.223s', which is no subsystem", nqn);
+		l->nqns[l->nqn_count] = mem_strdup(nqn);
+		if (!l->nqns[l->nqn_count])
+			return err_set(err, ENOMEM, "no memory for a listener");
 	}
 	return 0;
 }
@@ -49,26 +53,37 @@ int tgt_listener_new(struct target *t, uint16_t index, const struct target_liste
 
 	if (!l)
 		return err_set(err, ENOMEM, "no memory for a listener");
+	atomic_init(&l->refs, 1);
 	l->target = t;
 	l->index = index;
+	l->closing = true; /* until it is started */
 	l->addr = c->addr;
 	l->advertise = c->advertise;
 	l->reactor = &t->reactors[index % t->reactor_count];
-	r = fill_exports(l, c, err);
+	r = copy_nqns(l, c, err);
 	if (r < 0) {
-		tgt_listener_free(l);
+		tgt_listener_put(l);
 		return r;
 	}
 	*ret_listener = l;
 	return 0;
 }
 
-struct tgt_listener *tgt_listener_free(struct tgt_listener *l)
+struct tgt_listener *tgt_listener_get(struct tgt_listener *l)
 {
-	if (!l)
+	if (l)
+		atomic_fetch_add(&l->refs, 1);
+	return l;
+}
+
+struct tgt_listener *tgt_listener_put(struct tgt_listener *l)
+{
+	if (!l || atomic_fetch_sub(&l->refs, 1) > 1)
 		return NULL;
 	INVARIANT(!l->io && !l->accept_op.pending);
-	mem_free(l->exports);
+	for (size_t i = 0; i < l->nqn_count; i++)
+		mem_free(l->nqns[i]);
+	mem_free(l->nqns);
 	return mem_free(l);
 }
 
@@ -77,7 +92,7 @@ struct tgt_listener *tgt_listener_free(struct tgt_listener *l)
 struct handover {
 	struct io_msg msg;
 	struct tgt_reactor *reactor;
-	const struct tgt_listener *listener;
+	struct tgt_listener *listener;
 	struct io_sock *sock;
 };
 
@@ -98,7 +113,7 @@ static void close_refused(struct tgt_reactor *here, struct io_sock *sock, enum t
 }
 
 /* The connection is counted from the accept on; here it either begins or ends. */
-static void arrive(struct tgt_reactor *r, const struct tgt_listener *l, struct io_sock *sock)
+static void arrive(struct tgt_reactor *r, struct tgt_listener *l, struct io_sock *sock)
 {
 	if (r->draining) {
 		io_sock_close(sock);
@@ -117,10 +132,11 @@ static void on_handover(struct io_msg *m)
 	struct handover *h = container_of(m, struct handover, msg);
 
 	arrive(h->reactor, h->listener, h->sock);
+	tgt_listener_put(h->listener);
 	mem_free(h);
 }
 
-void tgt_accept_sock(struct target *t, struct tgt_reactor *here, const struct tgt_listener *l,
+void tgt_accept_sock(struct target *t, struct tgt_reactor *here, struct tgt_listener *l,
 		     struct io_sock *sock)
 {
 	struct tgt_reactor *to = tgt_reactor_least(t);
@@ -147,7 +163,7 @@ void tgt_accept_sock(struct target *t, struct tgt_reactor *here, const struct tg
 	}
 	h->msg.fn = on_handover;
 	h->reactor = to;
-	h->listener = l;
+	h->listener = tgt_listener_get(l);
 	h->sock = sock;
 	io_post(to->loop, &h->msg);
 }
@@ -156,8 +172,12 @@ void tgt_accept_sock(struct target *t, struct tgt_reactor *here, const struct tg
 
 static void ended(struct tgt_listener *l)
 {
-	if (l->closing && !l->accept_op.pending)
-		target_release(l->target);
+	struct target *t = l->target;
+
+	if (!l->closing || l->accept_op.pending)
+		return;
+	tgt_listener_put(l);
+	target_release(t);
 }
 
 static void retry(struct io_timer *t)
@@ -199,30 +219,43 @@ static void on_accept(struct io_op *op)
 		io_accept(l->io, &l->accept_op);
 }
 
-int tgt_listener_start(struct tgt_listener *l, struct err *err)
+int tgt_listener_start(struct tgt_reactor *r, void *arg, struct err *err)
 {
+	struct tgt_listener *l = arg;
 	struct io_listen_options opts = { 0 };
-	int r = io_listen(l->reactor->loop, &l->addr, &opts, &l->io, err);
+	int e;
 
-	if (r < 0) {
+	if (r->draining)
+		return err_set(err, ESHUTDOWN, "the target is stopping");
+	e = io_listen(r->loop, &l->addr, &opts, &l->io, err);
+	if (e < 0) {
 		l->io = NULL;
-		return r;
+		return e;
 	}
+	target_lock(l->target);
 	l->addr = *io_listener_addr(l->io);
+	l->closing = false;
+	target_unlock(l->target);
 	io_op_init(&l->accept_op, on_accept);
 	io_timer_init(&l->retry, retry);
 	target_hold(l->target);
+	tgt_listener_get(l);
 	io_accept(l->io, &l->accept_op);
 	return 0;
 }
 
-void tgt_listener_close(struct tgt_listener *l)
+int tgt_listener_close(struct tgt_reactor *r, void *arg, struct err *err)
 {
-	if (!l->io)
-		return;
+	struct tgt_listener *l = arg;
+
+	target_lock(l->target);
 	l->closing = true;
-	io_timer_stop(l->reactor->loop, &l->retry);
+	target_unlock(l->target);
+	if (!l->io)
+		return 0;
+	io_timer_stop(r->loop, &l->retry);
 	io_listener_close(l->io);
 	l->io = NULL;
 	ended(l);
+	return 0;
 }

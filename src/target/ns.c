@@ -23,39 +23,116 @@ static void identify(struct tgt_ns *ns, const struct target_ns_config *c)
 		memcpy(ns->nguid, ns->uuid.b, sizeof(ns->nguid));
 }
 
-int tgt_ns_new(const struct target_ns_config *c, struct tgt_ns **ret_ns, struct err *err)
+static int check(const struct store_info *info, uint32_t nsid, struct err *err)
 {
-	const struct store_info *info = store_info(c->store);
-	struct tgt_ns *ns;
-
 	if (!is_power_of_two(info->block) || info->block < 512 || info->block > 4096)
 		return err_set(err, EINVAL,
-			       "namespace %u: a block of %u bytes; 512 to 4096 can be served",
-			       c->nsid, info->block);
+			       "namespace %u: a block of %u bytes; 512 to 4096 can be served", nsid,
+			       info->block);
 	if (info->size < info->block)
 		return err_set(err, EINVAL, "namespace %u: the store holds less than one block",
-			       c->nsid);
-	ns = mem_zalloc(sizeof(*ns));
-	if (!ns)
-		return err_set(err, ENOMEM, "namespace %u: no memory", c->nsid);
-	atomic_init(&ns->refs, 1);
-	ns->nsid = c->nsid;
-	ns->store = c->store;
+			       nsid);
+	return 0;
+}
+
+/* What the store says of itself. */
+static void describe(struct tgt_ns *ns, const struct store_info *info, bool read_only)
+{
 	ns->block_shift = (uint8_t)__builtin_ctz(info->block);
 	ns->blocks = info->size >> ns->block_shift;
-	ns->read_only = c->read_only || info->read_only;
+	ns->read_only = read_only || info->read_only;
 	ns->volatile_cache = info->volatile_cache;
 	ns->can_discard = info->can_discard;
 	ns->optimal = info->optimal;
+}
+
+static struct tgt_backing *new_backing(const struct target_ns_config *c, unsigned int cores)
+{
+	size_t n = sizeof(struct tgt_backing) + cores * sizeof(struct tgt_core_io);
+	struct tgt_backing *b = mem_aligned(64, ALIGN_UP(n, 64));
+
+	if (!b)
+		return NULL;
+	memset(b, 0, n);
+	atomic_init(&b->refs, 1);
+	b->store = c->store;
+	b->release = c->release;
+	b->release_arg = c->release_arg;
+	return b;
+}
+
+static void backing_put(struct tgt_backing *b)
+{
+	if (!b || atomic_fetch_sub(&b->refs, 1) > 1)
+		return;
+	if (b->armed && b->release)
+		b->release(b->release_arg, b->store);
+	mem_free(b);
+}
+
+int tgt_ns_new(const struct target_ns_config *c, unsigned int cores, struct tgt_ns **ret_ns,
+	       struct err *err)
+{
+	const struct store_info *info = store_info(c->store);
+	struct tgt_ns *ns;
+	int r = check(info, c->nsid, err);
+
+	if (r < 0)
+		return r;
+	ns = mem_zalloc(sizeof(*ns));
+	if (ns)
+		ns->backing = new_backing(c, cores);
+	if (!ns || !ns->backing) {
+		mem_free(ns);
+		return err_set(err, ENOMEM, "namespace %u: no memory", c->nsid);
+	}
+	atomic_init(&ns->refs, 1);
+	ns->nsid = c->nsid;
+	ns->store = c->store;
+	describe(ns, info, c->read_only);
 	identify(ns, c);
 	*ret_ns = ns;
 	return 0;
 }
 
+int tgt_ns_again(const struct tgt_ns *old, bool read_only, struct tgt_ns **ret_ns, struct err *err)
+{
+	const struct store_info *info = store_info(old->store);
+	struct tgt_ns *ns;
+	int r = check(info, old->nsid, err);
+
+	if (r < 0)
+		return r;
+	ns = mem_alloc(sizeof(*ns));
+	if (!ns)
+		return err_set(err, ENOMEM, "namespace %u: no memory", old->nsid);
+	memcpy(ns, old, sizeof(*ns));
+	atomic_init(&ns->refs, 1);
+	atomic_fetch_add(&ns->backing->refs, 1);
+	ns->settled = NULL;
+	describe(ns, info, read_only);
+	*ret_ns = ns;
+	return 0;
+}
+
+struct tgt_ns *tgt_ns_get(struct tgt_ns *ns)
+{
+	atomic_fetch_add(&ns->refs, 1);
+	return ns;
+}
+
 void tgt_ns_put(struct tgt_ns *ns)
 {
-	if (ns && atomic_fetch_sub(&ns->refs, 1) == 1)
-		mem_free(ns);
+	struct target_settled *settled;
+
+	if (!ns || atomic_fetch_sub(&ns->refs, 1) > 1)
+		return;
+	settled = ns->settled;
+	backing_put(ns->backing);
+	mem_free(ns);
+	/* Last: who hears it may take the store away. */
+	if (settled)
+		settled->fn(settled);
 }
 
 int tgt_ns_table_new(uint32_t nn, struct tgt_ns_table **ret_table)
@@ -79,6 +156,26 @@ int tgt_ns_table_add(struct tgt_ns_table *t, struct tgt_ns *ns)
 	t->by_nsid[ns->nsid] = ns;
 	t->count++;
 	return 0;
+}
+
+int tgt_ns_table_copy(const struct tgt_ns_table *from, uint32_t without,
+		      struct tgt_ns_table **ret_table)
+{
+	int r = tgt_ns_table_new(from->nn, ret_table);
+	struct tgt_ns *ns;
+
+	if (r < 0)
+		return r;
+	for (ns = tgt_ns_next(from, 0); ns; ns = tgt_ns_next(from, ns->nsid))
+		if (ns->nsid != without)
+			INVARIANT(tgt_ns_table_add(*ret_table, tgt_ns_get(ns)) == 0);
+	return 0;
+}
+
+void tgt_ns_table_arm(struct tgt_ns_table *t)
+{
+	for (struct tgt_ns *ns = tgt_ns_next(t, 0); ns; ns = tgt_ns_next(t, ns->nsid))
+		ns->backing->armed = true;
 }
 
 struct tgt_ns_table *tgt_ns_table_get(struct tgt_ns_table *t)

@@ -20,13 +20,29 @@
 #include "base/uuid.h"
 #include "io/io.h"
 #include "store/store.h"
+#include "target/change.h"
+#include "target/stats.h"
 #include "target/target.h"
 
-/* Constant from birth. */
+/* What a namespace keeps when it is resized or its access changes: its store, and what was done. */
+struct tgt_backing {
+	atomic_uint refs; /* versions of the namespace */
+	struct store *store;
+	void (*release)(void *arg, struct store *store);
+	void *release_arg;
+	bool armed; /* the target has taken the store over */
+	struct tgt_core_io {
+		_Alignas(64) struct tgt_io_counters io;
+	} cores[];
+};
+
+/* One version of a namespace. Constant from birth, but for @settled. */
 struct tgt_ns {
 	atomic_uint refs; /* tables that hold it */
 	uint32_t nsid;
 	struct store *store;
+	struct tgt_backing *backing;
+	struct target_settled *settled; /* called when nothing uses this version any more, or NULL */
 	uint64_t blocks;
 	uint8_t block_shift; /* log2 of the block size */
 	bool read_only;
@@ -51,12 +67,22 @@ struct tgt_ns_pin {
 	bool retired;   /* a newer one is in place */
 };
 
-/* -ENOMEM; -EINVAL with a sentence. */
-int tgt_ns_new(const struct target_ns_config *c, struct tgt_ns **ret_ns, struct err *err);
+/* For @cores reactors. -ENOMEM; -EINVAL with a sentence. */
+int tgt_ns_new(const struct target_ns_config *c, unsigned int cores, struct tgt_ns **ret_ns,
+	       struct err *err);
+/* Another version of @old: the size that its store has now, and @read_only. The same errors. */
+int tgt_ns_again(const struct tgt_ns *old, bool read_only, struct tgt_ns **ret_ns, struct err *err);
+struct tgt_ns *tgt_ns_get(struct tgt_ns *ns);
+/* Takes NULL. */
 void tgt_ns_put(struct tgt_ns *ns);
 
 /* An empty table with one reference. -ENOMEM. */
 int tgt_ns_table_new(uint32_t nn, struct tgt_ns_table **ret_table);
+/* One with all namespaces of @from but @without (0: all). -ENOMEM. */
+int tgt_ns_table_copy(const struct tgt_ns_table *from, uint32_t without,
+		      struct tgt_ns_table **ret_table);
+/* From now on the stores of all its namespaces are the target's. */
+void tgt_ns_table_arm(struct tgt_ns_table *t);
 /* Puts @ns, whose reference is consumed, into a table nobody sees yet. -EEXIST, -EINVAL (nsid). */
 int tgt_ns_table_add(struct tgt_ns_table *t, struct tgt_ns *ns);
 struct tgt_ns_table *tgt_ns_table_get(struct tgt_ns_table *t);

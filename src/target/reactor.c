@@ -10,7 +10,9 @@
 
 #include "base/alloc.h"
 #include "base/util.h"
+#include "target/access.h"
 #include "target/conn.h"
+#include "target/discovery.h"
 #include "target/listener.h"
 
 /* ---- what a reactor has ---------------------------------------------------------------------- */
@@ -25,9 +27,10 @@ static void deinit_core(struct tgt_reactor *r)
 	if (!t)
 		return;
 	if (r->subsystems)
-		for (size_t i = 0; i < t->subsystem_count; i++)
+		for (uint32_t i = 0; i <= t->limits.subsystems; i++)
 			tgt_core_subsys_deinit(&r->subsystems[i]);
 	r->subsystems = mem_free(r->subsystems);
+	r->latency = mem_free(r->latency);
 	if (r->loop)
 		io_timer_stop(r->loop, &r->drain_timer);
 	tgt_arena_deinit(&r->arena);
@@ -37,16 +40,20 @@ static void deinit_core(struct tgt_reactor *r)
 static int init_core(struct tgt_reactor *r, struct err *err)
 {
 	struct target *t = r->target;
+	struct tgt_subsys *s;
 	int e;
 
 	e = tgt_arena_init(&r->arena, r->loop, t->limits.arena / t->reactor_count);
 	if (e < 0)
 		return err_set(err, ENOMEM, "no memory for data buffers");
-	r->subsystems = mem_calloc(t->subsystem_count, sizeof(*r->subsystems));
-	if (!r->subsystems)
+	r->subsystems = mem_calloc(t->limits.subsystems + 1u, sizeof(*r->subsystems));
+	r->latency = mem_calloc(TARGET_LATENCY_CLASSES, sizeof(*r->latency));
+	if (!r->subsystems || !r->latency)
 		return err_set(err, ENOMEM, "no memory for a reactor");
-	for (size_t i = 0; i < t->subsystem_count; i++) {
-		e = tgt_core_subsys_init(&r->subsystems[i], t->subsystems[i]);
+	for (int i = 0; i < TARGET_LATENCY_CLASSES; i++)
+		hist_init(&r->latency[i]);
+	tgt_for_each_subsys(t, s) {
+		e = tgt_core_subsys_init(&r->subsystems[s->index], s);
 		if (e < 0)
 			return err_set(err, ENOMEM, "no memory for a reactor");
 	}
@@ -102,6 +109,24 @@ static void on_drain_timer(struct io_timer *t)
 	drain_conns(r);
 }
 
+static void close_listeners(struct tgt_reactor *r)
+{
+	struct target *t = r->target;
+	struct tgt_listener *l;
+
+	do {
+		l = NULL;
+		target_lock(t);
+		for (size_t i = 0; i < t->listener_count && !l; i++)
+			if (t->listeners[i]->reactor == r && !t->listeners[i]->closing)
+				l = tgt_listener_get(t->listeners[i]);
+		target_unlock(t);
+		if (l)
+			tgt_listener_close(r, l, NULL);
+		tgt_listener_put(l);
+	} while (l);
+}
+
 static void on_drain(struct io_msg *m)
 {
 	struct tgt_reactor *r = container_of(m, struct tgt_reactor, drain_msg);
@@ -112,9 +137,8 @@ static void on_drain(struct io_msg *m)
 	r->draining = true;
 	r->drain_now |= atomic_load(&t->drain_now);
 	if (first) {
-		for (size_t i = 0; i < t->listener_count; i++)
-			if (t->listeners[i]->reactor == r)
-				tgt_listener_close(t->listeners[i]);
+		close_listeners(r);
+		tgt_discovery_changed(t);
 		/* Without memory for a timer there is no patience. */
 		if (io_timer_start(r->loop, &r->drain_timer, t->limits.drain_ns) < 0)
 			r->drain_now = true;
@@ -132,6 +156,39 @@ void tgt_reactor_drain(struct tgt_reactor *r)
 		return;
 	if (target_try_hold(r->target))
 		io_post(r->loop, &r->drain_msg);
+}
+
+/* ---- who may be here ------------------------------------------------------------------------- */
+
+static void on_enforce(struct io_msg *m)
+{
+	struct tgt_reactor *r = container_of(m, struct tgt_reactor, enforce_msg);
+	struct tgt_conn *c, *next;
+
+	/* First: what is changed from here on posts another one. */
+	atomic_store(&r->enforce_posted, false);
+	list_for_each_entry_safe(c, next, &r->conns, link) {
+		bool still;
+
+		target_lock(r->target);
+		still = tgt_access_still(&c->assoc);
+		target_unlock(r->target);
+		if (!still)
+			tgt_conn_withdraw(c);
+	}
+	target_release(r->target);
+}
+
+void tgt_reactors_enforce(struct target *t)
+{
+	for (unsigned int i = 0; i < t->reactor_count; i++) {
+		struct tgt_reactor *r = &t->reactors[i];
+
+		if (atomic_exchange(&r->enforce_posted, true))
+			continue;
+		target_hold(t);
+		io_post(r->loop, &r->enforce_msg);
+	}
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -256,6 +313,7 @@ int tgt_reactor_init(struct tgt_reactor *r, struct target *t, unsigned int index
 	list_init(&r->tenants);
 	r->drain_msg.fn = on_drain;
 	r->call_msg.fn = on_call;
+	r->enforce_msg.fn = on_enforce;
 	io_timer_init(&r->drain_timer, on_drain_timer);
 	if (!loop)
 		return start_thread(r, err);

@@ -47,6 +47,12 @@ void tgt_reactor_conn_ended(struct tgt_reactor *r);
 /* Copies what readers of other threads want to know about the arena. */
 void tgt_reactor_note_arena(struct tgt_reactor *r);
 
+/*
+ * Every connection that is no longer admitted shall end. Something of the caller's keeps the target
+ * from being drained.
+ */
+void tgt_reactors_enforce(struct target *t);
+
 /* Tells @r that the target drains. Any thread, and signal handlers. */
 void tgt_reactor_drain(struct tgt_reactor *r);
 

@@ -81,6 +81,7 @@ void tgt_req_begin(struct tgt_req *req, struct tgt_assoc *a, uint16_t tag,
 	req->rsp_pdu.queued = false;
 	a->in_flight++;
 	tgt_req_set_state(req, TGT_REQ_NEW);
+	req->begun = req->since;
 }
 
 static void leave_lists(struct tgt_req *req)

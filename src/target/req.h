@@ -81,6 +81,7 @@ struct tgt_req {
 	uint64_t store_seq; /* when it was ready for the store, in order; 0: it is not yet */
 	uint32_t step;      /* of commands that take several store operations */
 	uint64_t since;     /* io_now() when it came into its present state */
+	uint64_t begun;     /* ... and when its capsule was there */
 	uint64_t queue_ns;  /* timed: in which it waited here, and */
 	uint64_t store_ns;  /* io_now_precise() when it went to the store */
 

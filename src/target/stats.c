@@ -67,31 +67,34 @@ static void add_core(struct target_stats *sum, struct tgt_reactor *r)
 
 void target_stats(struct target *t, struct target_stats *ret_stats)
 {
+	struct tgt_subsys *s;
+
 	memset(ret_stats, 0, sizeof(*ret_stats));
 	for (unsigned int i = 0; i < t->reactor_count; i++)
 		add_core(ret_stats, &t->reactors[i]);
 	ret_stats->open = atomic_load_explicit(&t->connections, memory_order_relaxed);
 	target_lock(t);
-	for (size_t i = 0; i < t->subsystem_count; i++) {
+	ret_stats->io = t->gone_io;
+	tgt_for_each_subsys(t, s) {
 		struct target_io_stats io;
 
-		tgt_subsys_io_stats(t->subsystems[i], &io);
+		tgt_subsys_io_stats(s, &io);
 		target_io_stats_add(&ret_stats->io, &io);
-		ret_stats->controllers += t->subsystems[i]->ctrl_count;
+		ret_stats->controllers += s->ctrl_count;
 	}
 	target_unlock(t);
 }
 
 int target_subsys_stats(struct target *t, const char *nqn, struct target_io_stats *ret_stats)
 {
-	struct tgt_subsys *s = tgt_subsys_find(t, nqn);
+	struct tgt_subsys *s;
 
-	if (!s)
-		return -ENOENT;
 	target_lock(t);
-	tgt_subsys_io_stats(s, ret_stats);
+	s = tgt_subsys_find(t, nqn);
+	if (s)
+		tgt_subsys_io_stats(s, ret_stats);
 	target_unlock(t);
-	return 0;
+	return s ? 0 : -ENOENT;
 }
 
 static void visit_ctrl(struct tgt_ctrl *c,
@@ -116,12 +119,12 @@ static void visit_ctrl(struct tgt_ctrl *c,
 void target_visit_ctrls(struct target *t,
 			void (*fn)(void *arg, const struct target_ctrl_info *info), void *arg)
 {
-	target_lock(t);
-	for (size_t i = 0; i < t->subsystem_count; i++) {
-		struct tgt_ctrl *c;
+	struct tgt_subsys *s;
+	struct tgt_ctrl *c;
 
-		list_for_each_entry(c, &t->subsystems[i]->ctrls, link)
+	target_lock(t);
+	tgt_for_each_subsys(t, s)
+		list_for_each_entry(c, &s->ctrls, link)
 			visit_ctrl(c, fn, arg);
-	}
 	target_unlock(t);
 }

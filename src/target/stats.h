@@ -44,6 +44,7 @@ struct tgt_core_counters {
 	tgt_counter ddgst_errors;
 	tgt_counter fence_waits, fence_expired;
 	tgt_counter arena_used, arena_waits; /* copies for readers of other cores */
+	struct tgt_io_counters io;
 };
 
 #endif

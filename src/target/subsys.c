@@ -15,38 +15,55 @@
 #include "target/aen.h"
 #include "target/core.h"
 #include "target/ctrl.h"
+#include "target/reactor.h"
 #include "target/stats.h"
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static int copy_hosts(struct tgt_subsys *s, const struct target_subsys_config *c, struct err *err)
+int tgt_hosts_copy(struct tgt_hosts *ret_hosts, const char *nqn, bool any,
+		   const char *const *hosts, size_t count, struct err *err)
 {
-	if (c->host_count == 0)
-		return 0;
-	s->hosts = mem_calloc(c->host_count, sizeof(*s->hosts));
-	if (!s->hosts)
-		return err_set(err, ENOMEM, "%s: no memory", s->nqn);
-	for (; s->host_count < c->host_count; s->host_count++) {
-		const char *nqn = c->hosts[s->host_count];
+	struct tgt_hosts h = { .any = any };
+	int r = 0;
 
-		if (strlen(nqn) == 0 || strlen(nqn) > NVME_NQN_MAX)
-			return err_set(err, EINVAL, "host NQN '%s': 1 to %d bytes are expected",
-				       nqn, NVME_NQN_MAX);
-		for (size_t i = 0; i < s->host_count; i++)
-			if (strcmp(s->hosts[i], nqn) == 0)
-				return err_set(err, EINVAL, "host '%s' is named twice for '%s'",
-					       nqn, s->nqn);
-		s->hosts[s->host_count] = mem_strdup(nqn);
-		if (!s->hosts[s->host_count])
-			return err_set(err, ENOMEM, "%s: no memory", s->nqn);
+	h.nqns = mem_calloc(count, sizeof(*h.nqns));
+	if (!h.nqns)
+		return err_set(err, ENOMEM, "%s: no memory", nqn);
+	for (; r == 0 && h.count < count; h.count++) {
+		const char *host = hosts[h.count];
+
+		if (strlen(host) == 0 || strlen(host) > NVME_NQN_MAX)
+			r = err_set(err, EINVAL, "host NQN '%s': 1 to %d bytes are expected", host,
+				    NVME_NQN_MAX);
+		for (size_t i = 0; r == 0 && i < h.count; i++)
+			if (strcmp(h.nqns[i], host) == 0)
+				r = err_set(err, EINVAL, "host '%s' is named twice for '%s'", host,
+					    nqn);
+		if (r < 0)
+			break;
+		h.nqns[h.count] = mem_strdup(host);
+		if (!h.nqns[h.count])
+			r = err_set(err, ENOMEM, "%s: no memory", nqn);
 	}
-	return 0;
+	if (r < 0)
+		tgt_hosts_deinit(&h);
+	else
+		*ret_hosts = h;
+	return r;
+}
+
+void tgt_hosts_deinit(struct tgt_hosts *h)
+{
+	for (size_t i = 0; i < h->count; i++)
+		mem_free(h->nqns[i]);
+	mem_free(h->nqns);
+	*h = (struct tgt_hosts){ 0 };
 }
 
 static int add_namespace(struct tgt_subsys *s, const struct target_ns_config *c, struct err *err)
 {
 	struct tgt_ns *ns;
-	int r = tgt_ns_new(c, &ns, err);
+	int r = tgt_ns_new(c, s->target->reactor_count, &ns, err);
 
 	if (r < 0)
 		return r;
@@ -90,8 +107,7 @@ static int fill(struct tgt_subsys *s, const struct target_subsys_config *c, stru
 		return err_set(err, ENOMEM, "%s: no memory", s->nqn);
 	if (!c)
 		return 0;
-	s->allow_any = c->allow_any;
-	r = copy_hosts(s, c, err);
+	r = tgt_hosts_copy(&s->hosts, s->nqn, c->allow_any, c->hosts, c->host_count, err);
 	for (size_t i = 0; r == 0 && i < c->namespace_count; i++)
 		r = add_namespace(s, &c->namespaces[i], err);
 	return r;
@@ -129,20 +145,21 @@ struct tgt_subsys *tgt_subsys_free(struct tgt_subsys *s)
 	if (!s)
 		return NULL;
 	INVARIANT(list_empty(&s->ctrls) && list_empty(&s->zombies));
-	for (size_t i = 0; i < s->host_count; i++)
-		mem_free(s->hosts[i]);
-	mem_free(s->hosts);
+	tgt_hosts_deinit(&s->hosts);
+	mem_free(s->farewells);
 	tgt_ns_table_put(s->table);
 	return mem_free(s);
 }
 
 struct tgt_subsys *tgt_subsys_find(struct target *t, const char *nqn)
 {
+	struct tgt_subsys *s;
+
 	if (nvme_nqn_is_discovery(nqn))
 		return t->subsystems[0];
-	for (size_t i = 0; i < t->subsystem_count; i++)
-		if (strcmp(t->subsystems[i]->nqn, nqn) == 0)
-			return t->subsystems[i];
+	tgt_for_each_subsys(t, s)
+		if (strcmp(s->nqn, nqn) == 0 && !s->leaving)
+			return s;
 	return NULL;
 }
 
@@ -178,61 +195,44 @@ void tgt_core_subsys_deinit(struct tgt_core_subsys *cs)
 	cs->pin = NULL;
 }
 
-/* A new table on its way to one core. */
+/* A table and a hold on it for each core. */
 struct swap {
-	struct io_msg msg;
-	struct tgt_reactor *reactor;
-	struct tgt_core_subsys *core;
-	struct tgt_ns_pin *pin;
-	struct swap *next;
+	struct tgt_subsys *subsys;
+	struct tgt_ns_pin **pins;
 };
 
-static void swap_arrived(struct io_msg *m)
+static int swap_here(struct tgt_reactor *r, void *arg, struct err *err)
 {
-	struct swap *w = container_of(m, struct swap, msg);
-	struct target *t = w->core->subsys->target;
+	struct swap *w = arg;
+	struct tgt_core_subsys *core = &r->subsystems[w->subsys->index];
 
-	tgt_ns_pin_retire(w->core->pin);
-	w->core->pin = w->pin;
-	mem_free(w);
-	target_release(t);
+	tgt_ns_pin_retire(core->pin);
+	core->pin = w->pins[r->index];
+	return 0;
 }
 
-static void free_swaps(struct swap *w)
+/* All or none. */
+static int make_pins(struct target *t, struct tgt_ns_table *table, struct tgt_ns_pin ***ret_pins)
 {
-	while (w) {
-		struct swap *next = w->next;
+	struct tgt_ns_pin **pins = mem_calloc(t->reactor_count, sizeof(struct tgt_ns_pin *));
+	unsigned int n = 0;
 
-		tgt_ns_table_put(w->pin->table);
-		mem_free(w->pin);
-		mem_free(w);
-		w = next;
+	while (pins && n < t->reactor_count) {
+		pins[n] = tgt_ns_pin_new(table);
+		if (!pins[n])
+			break;
+		n++;
 	}
-}
-
-/* One message for each core, all or none. */
-static struct swap *make_swaps(struct tgt_subsys *s, struct tgt_ns_table *table)
-{
-	struct swap *list = NULL;
-
-	for (unsigned int i = 0; i < s->target->reactor_count; i++) {
-		struct swap *w = mem_zalloc(sizeof(*w));
-		struct tgt_ns_pin *pin = w ? tgt_ns_pin_new(table) : NULL;
-
-		if (!pin) {
-			mem_free(w);
-			free_swaps(list);
-			return NULL;
-		}
-		tgt_ns_table_get(table);
-		w->msg.fn = swap_arrived;
-		w->reactor = &s->target->reactors[i];
-		w->core = &w->reactor->subsystems[s->index];
-		w->pin = pin;
-		w->next = list;
-		list = w;
+	if (pins && n == t->reactor_count) {
+		while (n-- > 0)
+			tgt_ns_table_get(table);
+		*ret_pins = pins;
+		return 0;
 	}
-	return list;
+	while (n-- > 0)
+		mem_free(pins[n]);
+	mem_free(pins);
+	return -ENOMEM;
 }
 
 /* Tells the controllers of every NSID behind which something else is now. The lock is held. */
@@ -251,24 +251,24 @@ static void announce(struct tgt_subsys *s, const struct tgt_ns_table *old,
 
 int tgt_subsys_publish(struct tgt_subsys *s, struct tgt_ns_table *table)
 {
-	struct swap *w = make_swaps(s, table);
+	struct target *t = s->target;
+	struct swap w = { .subsys = s };
 	struct tgt_ns_table *old;
+	int r = make_pins(t, table, &w.pins);
 
-	if (!w)
-		return -ENOMEM;
-	target_lock(s->target);
+	if (r < 0)
+		return r;
+	tgt_ns_table_arm(table);
+	target_lock(t);
 	old = s->table;
 	s->table = table;
-	while (w) {
-		/* It may be freed as soon as it is posted. */
-		struct swap *next = w->next;
-
-		target_hold(s->target);
-		io_post(w->reactor->loop, &w->msg);
-		w = next;
-	}
+	target_unlock(t);
+	for (unsigned int i = 0; i < t->reactor_count; i++)
+		tgt_reactor_call(&t->reactors[i], swap_here, &w, NULL);
+	target_lock(t);
 	announce(s, old, table);
-	target_unlock(s->target);
+	target_unlock(t);
 	tgt_ns_table_put(old);
+	mem_free(w.pins);
 	return 0;
 }

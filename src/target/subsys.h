@@ -17,6 +17,7 @@
 #include "target/ns.h"
 #include "target/target.h"
 
+struct target_settled;
 struct tgt_reactor;
 
 struct tgt_subsys {
@@ -27,9 +28,11 @@ struct tgt_subsys {
 	char serial[21];
 	char model[41];
 
-	bool allow_any;
-	char **hosts;
-	size_t host_count;
+	struct tgt_hosts {
+		bool any;
+		char **nqns;
+		size_t count;
+	} hosts; /* who may connect */
 
 	struct tgt_ns_table *table; /* the current one */
 	struct list ctrls;          /* struct tgt_ctrl */
@@ -37,6 +40,13 @@ struct tgt_subsys {
 	uint16_t last_cntlid;
 	struct list zombies;       /* struct tgt_assoc: dead, still in the store */
 	struct target_io_stats io; /* of queues that are gone */
+
+	/* Its end; see remove.c. */
+	bool leaving;   /* nobody finds it any more */
+	uint32_t users; /* controllers that are not yet freed */
+	struct target_settled *settled;
+	struct tgt_farewell *farewells; /* a message for each core */
+	atomic_uint cores;              /* that still look at it */
 };
 
 /* One core's view of a subsystem. */
@@ -51,13 +61,20 @@ int tgt_subsys_new(struct target *t, uint32_t index, const struct target_subsys_
 /* No controller may be left. Takes NULL, returns NULL. */
 struct tgt_subsys *tgt_subsys_free(struct tgt_subsys *s);
 
-/* By NQN; the well-known discovery NQN and the unique one are the same subsystem. */
+/*
+ * By NQN; the well-known discovery NQN and the unique one are the same subsystem. The lock is held.
+ */
 struct tgt_subsys *tgt_subsys_find(struct target *t, const char *nqn);
 
+/* A copy of a list of host NQNs for subsystem @nqn. -ENOMEM; -EINVAL with a sentence. */
+int tgt_hosts_copy(struct tgt_hosts *ret_hosts, const char *nqn, bool any,
+		   const char *const *hosts, size_t count, struct err *err);
+void tgt_hosts_deinit(struct tgt_hosts *h);
+
 /*
- * Makes @table the current one, consuming the reference, and sends it to every core. NSIDs whose
- * namespace differs become events of the controllers. -ENOMEM: nothing changed, @table still the
- * caller's.
+ * Makes @table the current one, consuming the reference, on every core; then NSIDs whose namespace
+ * differs become events of the controllers, so that no core refuses what a host has just heard of.
+ * One at a time; not from a reactor's thread. -ENOMEM: nothing changed, @table still the caller's.
  */
 int tgt_subsys_publish(struct tgt_subsys *s, struct tgt_ns_table *table);
 

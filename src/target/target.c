@@ -71,13 +71,12 @@ static int make_subsystems(struct target *t, const struct target_config *c, stru
 	const char *discovery = c->discovery_nqn ? c->discovery_nqn : NVME_DISCOVERY_NQN;
 	int r;
 
-	t->subsystems = mem_calloc(c->subsystem_count + 1, sizeof(*t->subsystems));
+	t->subsystems = mem_calloc(t->limits.subsystems + 1u, sizeof(*t->subsystems));
 	if (!t->subsystems)
 		return err_set(err, ENOMEM, "no memory for subsystems");
 	r = tgt_subsys_new(t, 0, NULL, discovery, &t->subsystems[0], err);
 	if (r < 0)
 		return r;
-	t->subsystem_count = 1;
 	for (size_t i = 0; i < c->subsystem_count; i++) {
 		const struct target_subsys_config *s = &c->subsystems[i];
 
@@ -86,11 +85,11 @@ static int make_subsystems(struct target *t, const struct target_config *c, stru
 		r = tgt_subsys_new(t, (uint32_t)i + 1, s, s->nqn, &t->subsystems[i + 1], err);
 		if (r < 0)
 			return r;
-		t->subsystem_count++;
 	}
 	return 0;
 }
 
+/* How many reactors there will be is known before they are. */
 static int make_reactors(struct target *t, const struct target_config *c,
 			 struct io_loop *const loops[], size_t n, struct err *err)
 {
@@ -98,7 +97,6 @@ static int make_reactors(struct target *t, const struct target_config *c,
 	if (!t->reactors)
 		return err_set(err, ENOMEM, "no memory for reactors");
 	memset(t->reactors, 0, n * sizeof(*t->reactors));
-	t->reactor_count = (unsigned int)n;
 	for (unsigned int i = 0; i < n; i++) {
 		int r;
 
@@ -131,6 +129,7 @@ static int make_listeners(struct target *t, const struct target_config *c, struc
 static int make(const struct target_config *c, struct io_loop *const loops[], size_t n,
 		struct target **ret_target, struct err *err)
 {
+	struct tgt_subsys *s;
 	struct target *t;
 	int r = tgt_config_check(c, n, err);
 
@@ -145,7 +144,9 @@ static int make(const struct target_config *c, struct io_loop *const loops[], si
 	t->loop_options = c->loop;
 	t->own_threads = !loops;
 	t->genctr = 1;
+	t->reactor_count = (unsigned int)n;
 	pthread_mutex_init(&t->lock, NULL);
+	pthread_mutex_init(&t->change_lock, NULL);
 	pthread_mutex_init(&t->log_lock, NULL);
 	log_limit_init(&t->log_limits[0], LOG_BURST_WARN, LOG_PERIOD_S * SECOND);
 	log_limit_init(&t->log_limits[1], LOG_BURST_INFO, LOG_PERIOD_S * SECOND);
@@ -158,6 +159,8 @@ static int make(const struct target_config *c, struct io_loop *const loops[], si
 		target_free(t);
 		return r;
 	}
+	tgt_for_each_subsys(t, s)
+		tgt_ns_table_arm(s->table);
 	*ret_target = t;
 	return 0;
 }
@@ -177,19 +180,14 @@ int target_new_on_loops(const struct target_config *c, struct io_loop *const loo
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static int listen_here(struct tgt_reactor *r, void *arg, struct err *err)
-{
-	return tgt_listener_start(arg, err);
-}
-
 int target_start(struct target *t, struct err *err)
 {
 	INVARIANT(atomic_load(&t->phase) == TARGET_NEW);
 	atomic_store(&t->phase, TARGET_STARTED);
 	target_hold(t);
 	for (size_t i = 0; i < t->listener_count; i++) {
-		int r = tgt_reactor_call(t->listeners[i]->reactor, listen_here, t->listeners[i],
-					 err);
+		int r = tgt_reactor_call(t->listeners[i]->reactor, tgt_listener_start,
+					 t->listeners[i], err);
 
 		if (r < 0) {
 			target_drain(t, true);
@@ -245,16 +243,17 @@ struct target *target_free(struct target *t)
 		target_run(t);
 	}
 	INVARIANT(atomic_load(&t->phase) == TARGET_NEW || target_drained(t));
-	for (unsigned int i = 0; i < t->reactor_count; i++)
+	for (unsigned int i = 0; t->reactors && i < t->reactor_count; i++)
 		tgt_reactor_deinit(&t->reactors[i]);
 	for (size_t i = 0; i < t->listener_count; i++)
-		tgt_listener_free(t->listeners[i]);
-	for (size_t i = 0; i < t->subsystem_count; i++)
+		tgt_listener_put(t->listeners[i]);
+	for (uint32_t i = 0; t->subsystems && i <= t->limits.subsystems; i++)
 		tgt_subsys_free(t->subsystems[i]);
 	mem_free(t->listeners);
 	mem_free(t->reactors);
 	mem_free(t->subsystems);
 	pthread_mutex_destroy(&t->log_lock);
+	pthread_mutex_destroy(&t->change_lock);
 	pthread_mutex_destroy(&t->lock);
 	return mem_free(t);
 }

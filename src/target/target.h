@@ -34,10 +34,16 @@ struct target;
 
 struct target_ns_config {
 	uint32_t nsid;       /* 1 .. target_limits.namespaces; unique in its subsystem */
-	struct store *store; /* borrowed; must live until target_free() has returned */
+	struct store *store; /* must live until @release, or until target_free() has returned */
 	struct uuid uuid;    /* nil: the store's own */
 	uint8_t nguid[16];   /* all zero: derived from the UUID */
 	bool read_only;      /* also when the store can write */
+	/*
+	 * The target is done with the store for good. Called once for a namespace that was taken
+	 * on, from any thread of the target: be quick, call nothing of it. NULL: nobody asks.
+	 */
+	void (*release)(void *arg, struct store *store);
+	void *release_arg;
 };
 
 struct target_subsys_config {
@@ -64,6 +70,7 @@ struct target_listener_config {
 
 /* Every bound has a default in target_config_init(); times in ns, 0 there means "no limit". */
 struct target_limits {
+	uint32_t subsystems;           /* at most, those added later included */
 	uint32_t connections;          /* open at once, whole target */
 	uint32_t controllers;          /* per subsystem */
 	uint32_t controllers_per_host; /* per subsystem and host */
@@ -83,7 +90,8 @@ struct target_limits {
 	uint64_t linger_ns;           /* after C2HTermReq or Disconnect: until the host closes */
 	uint64_t keep_alive_grace_ns; /* on top of KATO */
 	uint64_t fence_ns; /* an I/O command waits for the fence at most; then it fails */
-	uint64_t drain_ns; /* target_drain(): until connections are cut */
+	uint64_t drain_ns; /* target_drain(), and what is withdrawn: until connections are cut */
+	uint64_t tcp_keepalive_ns; /* a silent connection is probed after this; 0: never */
 };
 
 struct target_config {
@@ -170,6 +178,7 @@ struct target *target_free(struct target *t);
 	X(CONTROLLER_GONE, "controller_gone") /* the admin queue ended, or a controller reset */   \
 	X(TOO_MANY, "too_many_connections")   /* refused at accept */                              \
 	X(NO_MEMORY, "no_memory")                                                                  \
+	X(WITHDRAWN, "withdrawn") /* the subsystem, the listener or the host's right is gone */    \
 	X(DRAINED, "drained") /* the target is stopping */
 
 enum target_close {

@@ -233,7 +233,7 @@ static void events(struct rig *rig)
 	tgt_discovery_changed(rig->target);
 	cpl = peer_wait(&p, cid);
 	is_u64(le16_to_cpu(cpl.status), 0xffff, "D006: a change that this host does not see");
-	other->allow_any = true;
+	other->hosts.any = true;
 	tgt_discovery_changed(rig->target);
 	tgt_discovery_changed(rig->target);
 	cpl = peer_wait(&p, cid);
@@ -243,7 +243,7 @@ static void events(struct rig *rig)
 	   "D006: one that it does: Discovery Log Page Change");
 	nvme_cmd_init_async_event(&cmd);
 	cid = peer_submit(&p, &cmd, NULL, 0);
-	other->allow_any = false;
+	other->hosts.any = false;
 	tgt_discovery_changed(rig->target);
 	cpl = peer_wait(&p, cid);
 	is_u64(le16_to_cpu(cpl.status), 0xffff, "masked until the log is read");

@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "nvme/reg.h"
 #include "target/aen.h"
+#include "target/change.h"
 #include "target/core.h"
 #include "target/ctrl.h"
 #include "target/subsys.h"
@@ -231,22 +232,43 @@ static void *host_main(void *arg)
 
 /* ---- namespaces that change meanwhile -------------------------------------------------------- */
 
-/* The same namespaces in another table, with NSID 2 there or not. */
-static void swap_table(struct target *t, const struct target_ns_config *second, bool with)
-{
-	struct tgt_subsys *s = t->subsystems[1];
-	struct tgt_ns_table *table;
-	struct tgt_ns *ns = tgt_ns_find(s->table, 1);
-	struct err err;
+#define OTHER "nqn.2026-11.io.penstock:comes-and-goes"
 
-	if (tgt_ns_table_new(t->limits.namespaces, &table) < 0)
-		return;
-	atomic_fetch_add(&ns->refs, 1);
-	tgt_ns_table_add(table, ns);
-	if (with && tgt_ns_new(second, &ns, &err) == 0)
-		tgt_ns_table_add(table, ns);
-	if (tgt_subsys_publish(s, table) < 0)
-		tgt_ns_table_put(table);
+static atomic_int settled;
+
+static void on_settled(struct target_settled *x)
+{
+	atomic_fetch_add(&settled, 1);
+}
+
+static struct target_settled watch = { on_settled };
+
+/* Everything that can be changed without disturbing the hosts' sessions, there and back. */
+static int change(struct target *t, const struct target_ns_config *second, bool there)
+{
+	struct target_ns_config first = { .nsid = 1, .store = second->store };
+	struct target_subsys_config s = {
+		.nqn = OTHER, .allow_any = true, .namespaces = &first, .namespace_count = 1
+	};
+	static struct io_addr extra;
+	struct target_listener_config l = { 0 };
+	struct err err = ERR_NULL;
+	int bad = 0;
+
+	io_addr_parse("127.0.0.1:0", 0, true, &l.addr, &err);
+	if (there) {
+		bad += target_ns_add(t, NQN, second, &err) < 0;
+		bad += target_subsys_add(t, &s, &err) < 0;
+		bad += target_listener_add(t, &l, &extra, &err) < 0;
+	} else {
+		bad += target_ns_remove(t, NQN, 2, &watch, &err) < 0;
+		bad += target_subsys_remove(t, OTHER, &watch, &err) < 0;
+		bad += target_listener_remove(t, &extra, &err) < 0;
+	}
+	bad += target_subsys_allow(t, NQN, true, NULL, 0, &err) < 0;
+	if (bad)
+		diag("%s", err.text);
+	return bad;
 }
 
 static void look(void *arg, const struct target_ctrl_info *info)
@@ -270,7 +292,9 @@ static void run(enum io_kind kind, const char *name)
 	struct io_loop *loop;
 	struct target *t;
 	struct err err = ERR_NULL;
+	static struct hist latency[TARGET_LATENCY_CLASSES];
 	unsigned int good = 0, seen = 0;
+	int bad = 0;
 
 	if (io_loop_new(&opts, &loop, &err) < 0) {
 		tap_skip(err.text);
@@ -297,8 +321,9 @@ static void run(enum io_kind kind, const char *name)
 		pthread_create(&h[i].thread, NULL, host_main, &h[i]);
 	}
 	for (int i = 0; i < 50; i++) {
-		swap_table(t, &second, i % 2);
+		bad += change(t, &second, i % 2 == 0);
 		target_visit_ctrls(t, look, &seen);
+		bad += target_latency(t, latency) < 0;
 		target_stats(t, &st);
 		usleep(5000);
 	}
@@ -306,6 +331,10 @@ static void run(enum io_kind kind, const char *name)
 		pthread_join(h[i].thread, NULL);
 		good += h[i].good;
 	}
+	is_i64(bad, 0, "%s: every change was made", name);
+	while (atomic_load(&settled) < 50)
+		usleep(1000);
+	atomic_store(&settled, 0);
 	is_u64(good, HOSTS * ROUNDS, "%s: every session of every host was right", name);
 	target_stats(t, &st);
 	is_u64(st.connects, HOSTS * ROUNDS * (QUEUES + 1), "%s: so many Connects", name);
