@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/err.h"
 #include "base/list.h"
 
 enum mem_kind {
@@ -69,8 +70,8 @@ struct mem_job {
 	const struct iovec *iov;
 	uint64_t addr;     /* device address */
 	uint64_t length;   /* bytes; compute: nanoseconds */
-	uint64_t deadline; /* emulated: when it is over */
-	void *impl;        /* cuda: its event */
+	uint64_t deadline; /* emulated: when it is over; cuda: when it was submitted */
+	void *impl;        /* cuda: its event, NULL while it waits for one */
 };
 
 static inline void mem_job_init(struct mem_job *job, void (*done)(struct mem_job *job))
@@ -92,8 +93,8 @@ struct mem_device_ops {
 	/* Device memory. Control plane, any thread. -ENOMEM. */
 	int (*alloc)(struct mem_device *dev, uint64_t length, uint64_t *ret_addr);
 	void (*free)(struct mem_device *dev, uint64_t addr, uint64_t length);
-	/* True if all of the range is device memory of this device. */
-	bool (*owns)(const struct mem_device *dev, uint64_t addr, uint64_t length);
+	/* Is all of the range memory of this device that copies may go to? -EFAULT, -EOPNOTSUPP. */
+	int (*check)(struct mem_device *dev, uint64_t addr, uint64_t length, struct err *err);
 	/* Host memory this device copies from and to at full speed (pinned). Control plane. */
 	int (*host_alloc)(struct mem_device *dev, uint64_t length, void **ret_ptr);
 	void (*host_free)(struct mem_device *dev, void *ptr, uint64_t length);

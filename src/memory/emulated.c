@@ -75,12 +75,18 @@ static uint64_t offset_of(const struct emulated *e, uint64_t addr)
 	return addr - (uint64_t)(uintptr_t)e->addresses;
 }
 
-static bool emulated_owns(const struct mem_device *dev, uint64_t addr, uint64_t length)
+static bool owns(const struct emulated *e, uint64_t addr, uint64_t length)
 {
-	const struct emulated *e = (const struct emulated *)(const void *)dev;
-
 	return addr >= (uint64_t)(uintptr_t)e->addresses &&
-	       range_within(offset_of(e, addr), length, dev->memory);
+	       range_within(offset_of(e, addr), length, e->dev.memory);
+}
+
+static int emulated_check(struct mem_device *dev, uint64_t addr, uint64_t length, struct err *err)
+{
+	if (!owns(emulated_of(dev), addr, length))
+		return err_set(err, EFAULT, "0x%llx and %llu bytes on are not memory of %s",
+			       (unsigned long long)addr, (unsigned long long)length, dev->name);
+	return 0;
 }
 
 /* Links @x into the first gap that holds it. */
@@ -215,7 +221,7 @@ static void emulated_copy(struct mem_queue *q, struct mem_job *job, uint64_t now
 {
 	struct emulated *e = emulated_of(q->dev);
 
-	INVARIANT(emulated_owns(q->dev, job->addr, job->length));
+	INVARIANT(owns(e, job->addr, job->length));
 	book_copy(e, job, now_ns);
 	list_add_tail(&queue_of(q)->copies, &job->link);
 }
@@ -308,7 +314,7 @@ static const struct mem_device_ops emulated_ops = {
 	.path = MEM_PATH_EMULATED,
 	.alloc = emulated_alloc,
 	.free = emulated_free,
-	.owns = emulated_owns,
+	.check = emulated_check,
 	.host_alloc = emulated_host_alloc,
 	.host_free = emulated_host_free,
 	.queue_new = emulated_queue_new,

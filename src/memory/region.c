@@ -66,9 +66,10 @@ int mem_region_register(struct mem_region *r, enum mem_kind kind, void *ptr, uin
 int mem_region_register_device(struct mem_region *r, struct mem_device *dev, uint64_t addr,
 			       uint64_t length, struct err *err)
 {
-	if (!dev->ops->owns(dev, addr, length))
-		return err_set(err, EFAULT, "0x%" PRIx64 " and %" PRIu64 " bytes on are not memory of %s",
-			       addr, length, dev->name);
+	int ret = dev->ops->check(dev, addr, length, err);
+
+	if (ret < 0)
+		return ret;
 	*r = (struct mem_region){
 		.kind = dev->ops->kind,
 		.dev = dev,
@@ -124,6 +125,8 @@ int mem_region_alloc_device(struct mem_region *r, struct mem_device *dev, uint64
 
 void mem_region_deinit(struct mem_region *r)
 {
+	if (r->mapping)
+		r->mapping->unmap(r->mapping);
 	if (r->owned && r->dev)
 		r->dev->ops->free(r->dev, r->addr, r->length);
 	else if (r->owned)
@@ -195,6 +198,10 @@ static bool copy(struct mem_queue *q, const struct mem_region *r, uint64_t offse
 		return true;
 	if (mem_region_cpu(r)) {
 		cpu_copy(r, offset, iov, niov, kind);
+		return true;
+	}
+	if (kind == MEM_JOB_IN && r->mapping && length <= r->mapping->max) {
+		job->result = r->mapping->copy_in(r->mapping, offset, iov, niov);
 		return true;
 	}
 	INVARIANT(q && q->dev == r->dev && job->done);

@@ -27,6 +27,13 @@
 #include "base/err.h"
 #include "memory/device.h"
 
+/* A way past the copy engine, for small copies; see mem_cuda_map(). */
+struct mem_mapping {
+	uint64_t max; /* bytes of one copy */
+	int (*copy_in)(struct mem_mapping *m, uint64_t offset, const struct iovec *iov, int niov);
+	void (*unmap)(struct mem_mapping *m);
+};
+
 struct mem_region {
 	enum mem_kind kind;
 	bool owned;             /* allocated by us, freed by mem_region_deinit() */
@@ -34,6 +41,7 @@ struct mem_region {
 	struct mem_device *dev; /* NULL: host, pinned */
 	uint64_t addr;          /* CPU or device address */
 	uint64_t length;        /* bytes */
+	struct mem_mapping *mapping; /* NULL: none; goes with the region */
 };
 
 #define MEM_REGION_NULL ((struct mem_region){ .kind = MEM_HOST })
@@ -46,7 +54,7 @@ struct mem_region {
  */
 int mem_region_register(struct mem_region *r, enum mem_kind kind, void *ptr, uint64_t length,
 			struct err *err);
-/* Describes device memory of the caller's. -EFAULT: it is not memory of @dev. */
+/* Describes device memory of the caller's. -EFAULT, -EOPNOTSUPP: it is none that @dev may copy to. */
 int mem_region_register_device(struct mem_region *r, struct mem_device *dev, uint64_t addr,
 			       uint64_t length, struct err *err);
 /*
@@ -80,10 +88,10 @@ bool mem_region_contains(const struct mem_region *r, uint64_t offset, uint64_t l
 
 /*
  * Copies all of @iov, host memory, to @offset of the region. Returns true if it is done already
- * (CPU-addressable regions, and no bytes at all: job->result is set, done is not called), false
- * if done comes later from mem_queue_poll(@q). @q: a queue of the region's device, NULL is allowed
- * for CPU-addressable regions. @now_ns: the caller's loop time. The iovec array and the buffers
- * stay untouched and in place until done.
+ * (CPU-addressable regions, small copies into mapped ones, and no bytes at all: job->result is set,
+ * done is not called), false if done comes later from mem_queue_poll(@q). @q: a queue of the
+ * region's device, NULL is allowed for CPU-addressable regions. @now_ns: the caller's loop time.
+ * The iovec array and the buffers stay untouched and in place until done.
  */
 bool mem_copy_in(struct mem_queue *q, const struct mem_region *r, uint64_t offset,
 		 const struct iovec *iov, int niov, struct mem_job *job, uint64_t now_ns);
