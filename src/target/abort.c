@@ -10,6 +10,7 @@
 #include "target/conn.h"
 #include "target/core.h"
 #include "target/ctrl.h"
+#include "target/fused.h"
 
 static struct tgt_req *find(struct list *l, uint16_t cid)
 {
@@ -28,6 +29,11 @@ static bool abort_here(struct tgt_assoc *a, uint16_t cid)
 
 	if (!req)
 		req = find(&a->waiting_fence, cid);
+	if (!req) {
+		req = find(&a->fused, cid);
+		if (req)
+			return tgt_fused_abort(req);
+	}
 	if (!req) {
 		req = find(&a->events, cid);
 		if (req)

@@ -16,6 +16,7 @@
 #include "target/connect.h"
 #include "target/core.h"
 #include "target/ctrl.h"
+#include "target/fused.h"
 
 /* When something that began at @since (0: not running) takes too long; @limit 0: never. */
 static uint64_t ends(uint64_t since, uint64_t limit)
@@ -69,6 +70,7 @@ uint64_t tgt_assoc_deadline(const struct tgt_assoc *a)
 	at = MIN(at, head_ends(&a->waiting_data, lim->transfer_ns));
 	at = MIN(at, ends(a->tx_since, lim->send_ns));
 	at = MIN(at, head_ends(&a->waiting_fence, lim->fence_ns));
+	at = MIN(at, tgt_fused_deadline(a));
 	if (a->connecting)
 		at = MIN(at, a->connect_again);
 	if (a->withdrawn_since)
@@ -99,6 +101,8 @@ uint64_t tgt_assoc_check_time(struct tgt_assoc *a, uint64_t now)
 		return tgt_assoc_deadline(a);
 	}
 	expire_fenced(a, now);
+	if (tgt_fused_deadline(a) <= now)
+		tgt_fused_expire(a);
 	if (a->connecting && a->connect_again <= now)
 		tgt_connect_again(a);
 	if (stage_ends(a) <= now)

@@ -20,6 +20,7 @@
 #include "target/ctrl.h"
 #include "target/fabrics.h"
 #include "target/fence.h"
+#include "target/fused.h"
 #include "target/io_cmd.h"
 #include "target/keep-alive.h"
 #include "target/tenant.h"
@@ -51,6 +52,7 @@ static void init_lists(struct tgt_assoc *a)
 	list_init(&a->waiting_buffer);
 	list_init(&a->waiting_data);
 	list_init(&a->waiting_fence);
+	list_init(&a->fused);
 	list_init(&a->in_store);
 	list_init(&a->parked);
 	list_init(&a->events);
@@ -90,7 +92,8 @@ int tgt_assoc_init(struct tgt_assoc *a, struct tgt_reactor *r, struct tgt_listen
 
 int tgt_assoc_make_queue(struct tgt_assoc *a, const char *hostnqn, uint32_t entries, bool io_queue)
 {
-	uint32_t reserve = io_queue ? a->target->limits.in_capsule : TGT_CONTROL_CAPSULE_DATA;
+	/* Both commands of a fused operation may bring their data in capsules. */
+	uint32_t reserve = io_queue ? 2 * a->target->limits.in_capsule : TGT_CONTROL_CAPSULE_DATA;
 	struct tgt_req **slots = mem_calloc(entries, sizeof(*slots));
 	uint8_t *buffer = reserve ? mem_aligned(TGT_ARENA_PIECE, reserve) : NULL;
 	struct tgt_tenant *tenant = tgt_tenant_get(a->reactor, hostnqn);
@@ -186,6 +189,10 @@ void tgt_assoc_ready(struct tgt_req *req)
 {
 	struct tgt_assoc *a = req->assoc;
 
+	if (req->fuse) {
+		tgt_fused_ready(req);
+		return;
+	}
 	if (req->bad_data) {
 		/* Not fatal: the command fails, and may be tried again (Transport 1.0, 3.5). */
 		tgt_count(&a->reactor->stats.ddgst_errors, 1);
@@ -222,20 +229,17 @@ static void on_icreq(struct tgt_assoc *a)
 }
 
 /* Fields that mean the same in every command over fabrics. */
-static struct nvme_status check_common(const struct nvme_cmd *cmd)
+static struct nvme_status check_common(const struct tgt_req *req)
 {
-	if (nvme_cmd_psdt(cmd) != NVME_PSDT_SGL)
+	if (nvme_cmd_psdt(&req->cmd) != NVME_PSDT_SGL)
 		return nvme_status_dnr(NVME_SC_INVALID_FIELD);
-	/* FUSES in Identify Controller is 0: no command can be part of a fused operation. */
-	if (nvme_cmd_fuse(cmd) != NVME_FUSE_NONE)
-		return nvme_status_dnr(NVME_SC_INVALID_FIELD);
-	return nvme_status_success();
+	return req->fuse ? tgt_fused_check(req) : nvme_status_success();
 }
 
 /* Understands the command: sets dir, data_len and exec, or says what is wrong with it. */
 static struct nvme_status parse(struct tgt_assoc *a, struct tgt_req *req)
 {
-	struct nvme_status st = check_common(&req->cmd);
+	struct nvme_status st = check_common(req);
 
 	if (!nvme_status_ok(st))
 		return st;
@@ -278,7 +282,9 @@ static void on_capsule(struct tgt_assoc *a)
 	if (a->state == TGT_ASSOC_LIVE)
 		a->got_command = true;
 	st = parse(a, req);
-	if (nvme_status_ok(st))
+	if (a->qid > 0 && (req->fuse || a->fused_expect))
+		taken = tgt_fused_begin(req, capsule, st);
+	else if (nvme_status_ok(st))
 		taken = tgt_xfer_begin(req, capsule);
 	else
 		tgt_req_complete(req, st);
@@ -476,10 +482,12 @@ void tgt_assoc_release(struct tgt_assoc *a)
 	a->capsule_waits = false;
 	a->deleting = NULL;
 	a->connecting = NULL;
+	a->fused_first = NULL;
 	a->event_count = 0;
 	release_list(&a->waiting_buffer);
 	release_list(&a->waiting_data);
 	release_list(&a->waiting_fence);
+	release_list(&a->fused);
 	release_list(&a->parked);
 	release_list(&a->events);
 }

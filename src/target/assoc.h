@@ -94,6 +94,7 @@ struct tgt_assoc {
 	struct list waiting_buffer; /* BUFFER, oldest first */
 	struct list waiting_data;   /* R2T, oldest first */
 	struct list waiting_fence;  /* FENCED, oldest first */
+	struct list fused;          /* FUSED */
 	struct list in_store;       /* STORE, in order of submission */
 	struct list parked;         /* PARKED */
 	struct list events;         /* PARKED too: Asynchronous Event Requests */
@@ -106,6 +107,8 @@ struct tgt_assoc {
 	struct tgt_req *deleting;   /* the Disconnect that waits for the others */
 	struct tgt_req *connecting; /* the Connect that waits for its queue ID to become free, */
 	uint64_t connect_again;     /* and when it tries again */
+	struct tgt_req *fused_first; /* waits for its second, which must come next: fused.h */
+	uint8_t fused_expect;       /* enum tgt_fused_expect */
 	bool wants_req;             /* a capsule was received and no request is free for it yet */
 
 	/* Payload in progress. */

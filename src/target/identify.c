@@ -20,6 +20,7 @@
 #include "target/core.h"
 #include "target/ctrl.h"
 #include "target/feature.h"
+#include "target/fused.h"
 #include "target/io_cmd.h"
 #include "target/window.h"
 
@@ -93,6 +94,9 @@ static void io_ctrl_fields(struct tgt_ctrl *c, struct nvme_id_ctrl *id)
 	id->nn = cpu_to_le32(lim->namespaces);
 	id->mnan = cpu_to_le32(lim->namespaces); /* with ANA, Linux wants to know */
 	id->oncs = cpu_to_le16(tgt_io_oncs() | NVME_ONCS_FEATURE_SAVE);
+	id->fuses = cpu_to_le16(NVME_FUSES_COMPARE_WRITE);
+	/* In blocks of the largest format there can be, counted from zero. */
+	id->acwu = cpu_to_le16((uint16_t)(tgt_fused_max(lim) / 4096 - 1));
 	id->vwc = tgt_identify_vwc(c);
 	nvme_vendor_put(id, NVME_VENDOR_CAP_TIMES);
 }

@@ -141,6 +141,16 @@ static void note_latency(const struct tgt_req *req)
 	hist_add(&r->latency[of], io_now_precise(r->loop) - req->begun);
 }
 
+void tgt_io_answer(struct tgt_req *req, struct nvme_status st)
+{
+	bool good = nvme_status_ok(st);
+
+	count(req, good);
+	if (good)
+		note_latency(req);
+	tgt_req_complete(req, st);
+}
+
 void tgt_io_complete(struct tgt_req *req, int result)
 {
 	count(req, result == 0);
@@ -224,7 +234,7 @@ static struct nvme_status parse_data(struct tgt_req *req, enum nvme_direction di
 }
 
 /* FUA, also when the host has turned the write cache off. */
-static unsigned int fua(const struct tgt_req *req)
+unsigned int tgt_io_fua(const struct tgt_req *req)
 {
 	bool cached = atomic_load_explicit(&req->assoc->ctrl->write_back, memory_order_relaxed);
 
@@ -238,7 +248,7 @@ static void exec_read(struct tgt_req *req)
 
 static void exec_write(struct tgt_req *req)
 {
-	submit_range(req, STORE_WRITE, fua(req));
+	submit_range(req, STORE_WRITE, tgt_io_fua(req));
 }
 
 static void exec_compare(struct tgt_req *req)
@@ -256,7 +266,7 @@ static void exec_write_zeroes(struct tgt_req *req)
 {
 	bool deallocate = nvme_cmd_deac(&req->cmd) && req->ns->can_discard;
 
-	submit_range(req, STORE_ZERO, fua(req) | (deallocate ? 0 : STORE_KEEP));
+	submit_range(req, STORE_ZERO, tgt_io_fua(req) | (deallocate ? 0 : STORE_KEEP));
 }
 
 static struct nvme_status parse_read(struct tgt_req *req)

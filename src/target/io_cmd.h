@@ -29,6 +29,12 @@ uint16_t tgt_io_oncs(void);
 bool tgt_store_submit(struct tgt_req *req, struct store *s, enum store_kind kind,
 		      unsigned int flags, uint64_t offset, uint64_t length);
 
+/* STORE_FUA if the command, or the write cache being off, asks for it. */
+unsigned int tgt_io_fua(const struct tgt_req *req);
+
+/* Answers an I/O command that is no store's business any more, and counts it. */
+void tgt_io_answer(struct tgt_req *req, struct nvme_status st);
+
 /* Answers an I/O command, and counts it. @result: of the store, 0 or -errno. */
 void tgt_io_complete(struct tgt_req *req, int result);
 

@@ -10,6 +10,7 @@
 #include "target/assoc.h"
 #include "target/core.h"
 #include "target/ctrl.h"
+#include "target/fused.h"
 #include "target/timing.h"
 #include "target/xfer.h"
 
@@ -20,14 +21,16 @@ static const struct {
 	uint32_t next; /* states that may follow */
 } states[TGT_REQ_STATES] = {
 	[TGT_REQ_FREE] = { "free", BIT(NEW) },
-	[TGT_REQ_NEW] = { "new", BIT(BUFFER) | BIT(CAPSULE) | BIT(R2T) | BIT(FENCED) | BIT(STORE) |
-					 BIT(PARKED) | BIT(SENDING) | BIT(FREE) },
+	[TGT_REQ_NEW] = { "new", BIT(BUFFER) | BIT(CAPSULE) | BIT(R2T) | BIT(FUSED) | BIT(FENCED) |
+					 BIT(STORE) | BIT(PARKED) | BIT(SENDING) | BIT(FREE) },
 	[TGT_REQ_BUFFER] = { "buffer", BIT(CAPSULE) | BIT(R2T) | BIT(FENCED) | BIT(STORE) |
 					       BIT(PARKED) | BIT(SENDING) | BIT(FREE) },
-	[TGT_REQ_CAPSULE] = { "capsule",
-			      BIT(FENCED) | BIT(STORE) | BIT(PARKED) | BIT(SENDING) | BIT(FREE) },
-	[TGT_REQ_R2T] = { "r2t",
-			  BIT(FENCED) | BIT(STORE) | BIT(PARKED) | BIT(SENDING) | BIT(FREE) },
+	[TGT_REQ_CAPSULE] = { "capsule", BIT(FUSED) | BIT(FENCED) | BIT(STORE) | BIT(PARKED) |
+						 BIT(SENDING) | BIT(FREE) },
+	[TGT_REQ_R2T] = { "r2t", BIT(FUSED) | BIT(FENCED) | BIT(STORE) | BIT(PARKED) |
+					 BIT(SENDING) | BIT(FREE) },
+	[TGT_REQ_FUSED] = { "fused", BIT(BUFFER) | BIT(R2T) | BIT(FENCED) | BIT(STORE) |
+					     BIT(SENDING) | BIT(FREE) },
 	[TGT_REQ_FENCED] = { "fenced", BIT(STORE) | BIT(SENDING) | BIT(FREE) },
 	[TGT_REQ_STORE] = { "store", BIT(SENDING) | BIT(FREE) },
 	[TGT_REQ_PARKED] = { "parked", BIT(SENDING) | BIT(FREE) },
@@ -58,6 +61,8 @@ void tgt_req_begin(struct tgt_req *req, struct tgt_assoc *a, uint16_t tag,
 	req->assoc = a;
 	req->state = TGT_REQ_FREE;
 	req->dir = NVME_DIR_NONE;
+	req->fuse = (uint8_t)nvme_cmd_fuse(cmd);
+	req->other = NULL;
 	req->control = a->qid == 0;
 	req->abort = false;
 	req->bad_data = false;
@@ -95,6 +100,8 @@ void tgt_req_complete(struct tgt_req *req, struct nvme_status status)
 	struct tgt_assoc *a = req->assoc;
 
 	leave_lists(req);
+	if (req->fuse)
+		tgt_fused_ends(req);
 	if (req->pin) {
 		tgt_ns_pin_put(req->pin);
 		req->pin = NULL;
@@ -125,6 +132,8 @@ void tgt_req_release(struct tgt_req *req)
 	struct tgt_assoc *a = req->assoc;
 
 	leave_lists(req);
+	if (req->other)
+		req->other = req->other->other = NULL;
 	INVARIANT(!req->data_pdu.queued && !req->rsp_pdu.queued);
 	if (req->pin)
 		tgt_ns_pin_put(req->pin);

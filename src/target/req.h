@@ -31,6 +31,7 @@ enum tgt_req_state {
 	TGT_REQ_BUFFER,  /* waits for memory */
 	TGT_REQ_CAPSULE, /* its data is arriving in its capsule */
 	TGT_REQ_R2T,     /* its data was asked for and is arriving in H2CData */
+	TGT_REQ_FUSED,   /* waits for the other command of its fused operation */
 	TGT_REQ_FENCED,  /* waits until older associations of its host are drained */
 	TGT_REQ_STORE,   /* in the store: nobody may touch it until the store is done */
 	TGT_REQ_PARKED,  /* an admin command that waits for an event or for another core */
@@ -50,6 +51,7 @@ struct tgt_req {
 	struct tgt_assoc *assoc;
 	uint8_t state; /* enum tgt_req_state */
 	uint8_t dir;   /* enum nvme_direction: which way data really moves */
+	uint8_t fuse;  /* enum nvme_fuse */
 	bool control;  /* admin or Fabrics command: its memory comes first */
 	bool abort;    /* Abort came when it was too late to stop and too early to be done */
 	bool bad_data; /* a data digest was wrong */
@@ -58,6 +60,7 @@ struct tgt_req {
 	uint16_t tag;  /* index in the pool */
 	uint16_t ttag; /* of the R2T that is out */
 	struct nvme_cmd cmd;
+	struct tgt_req *other; /* of a fused operation, once both are there; see fused.h */
 
 	/* The answer. */
 	struct nvme_status status;

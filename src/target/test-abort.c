@@ -144,6 +144,68 @@ static void no_memory(void)
 	is_status(&cpl, SUCCESS, "the next one gets the memory");
 }
 
+/* The same for data in a capsule, which has to go somewhere before the next PDU can be read. */
+static void capsule_without_memory(void)
+{
+	struct nvme_cmd cmd;
+	struct nvme_cpl cpl;
+	uint16_t first, cid;
+
+	rig_take_arena(&rig);
+	rig.stores[0].hold = true;
+	nvme_cmd_init_rw(&cmd, NVME_NVM_WRITE, 1, 0, 16, 0);
+	cmd.sgl = nvme_sgl_in_capsule(0, 8192);
+	first = peer_submit(&io, &cmd, buf, 8192);
+	cid = peer_submit(&io, &cmd, buf, 8192);
+	rig_run(&rig, RIG_MS);
+	is_u64(do_abort(1, cid), 1, "a capsule that waits for memory is not aborted at once");
+	rig_store_release(&rig.stores[0]);
+	cpl = peer_finish(&io, first, buf, 0);
+	is_status(&cpl, SUCCESS, "the one that has the memory is done");
+	cpl = peer_finish(&io, cid, buf, 0);
+	is_status(&cpl, ABORT_REQUESTED, "the other ends as aborted once it is read");
+	rig_give_arena(&rig);
+	ok(works(), "the connection lives");
+}
+
+static void completed(void)
+{
+	struct nvme_cpl cpl;
+	uint16_t cid = submit_rw(NVME_NVM_READ, 8);
+
+	cpl = peer_finish(&io, cid, buf, sizeof(buf));
+	is_status(&cpl, SUCCESS, "a command that is done");
+	is_u64(do_abort(1, cid), 1, "... is not aborted");
+	cid = submit_rw(NVME_NVM_READ, 8);
+	is_u64(do_abort(1, cid), 1, "nor one whose answer is on its way");
+	cpl = peer_finish(&io, cid, buf, sizeof(buf));
+	is_status(&cpl, SUCCESS, "... which arrives");
+}
+
+static void events(void)
+{
+	struct nvme_cmd cmd;
+	struct nvme_cpl cpl;
+	uint16_t cid[2];
+
+	for (int i = 0; i < 2; i++) {
+		nvme_cmd_init(&cmd, NVME_ADMIN_ASYNC_EVENT_REQUEST, 0);
+		cid[i] = peer_submit(&admin, &cmd, NULL, 0);
+	}
+	rig_run(&rig, RIG_MS);
+	is_u64(do_abort(1, cid[0]), 1, "the same CID on another queue is another command");
+	nvme_cmd_init_abort(&cmd, 0, cid[0]);
+	peer_submit(&admin, &cmd, NULL, 0);
+	cpl = peer_wait(&admin, cid[0]);
+	is_status(&cpl, ABORT_REQUESTED, "an Asynchronous Event Request is aborted");
+	is_u64(do_abort(0, cid[0]), 1, "... once");
+	is_u64(do_abort(0, admin.cid), 1, "an Abort of itself");
+	nvme_cmd_init_abort(&cmd, 0, cid[1]);
+	peer_submit(&admin, &cmd, NULL, 0);
+	cpl = peer_wait(&admin, cid[1]);
+	is_status(&cpl, ABORT_REQUESTED, "and so is the other");
+}
+
 static void at_the_fence(void)
 {
 	struct tgt_ctrl *c;
@@ -218,7 +280,10 @@ int main(void)
 	data_outstanding();
 	in_capsule();
 	no_memory();
+	capsule_without_memory();
 	at_the_fence();
+	completed();
+	events();
 	limit();
 	races();
 	peer_close(&io);

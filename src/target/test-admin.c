@@ -79,7 +79,7 @@ static void id_ctrl(void)
 	       NVME_ONCS_COMPARE | NVME_ONCS_DATASET_MGMT | NVME_ONCS_WRITE_ZEROES |
 		       NVME_ONCS_FEATURE_SAVE | NVME_ONCS_VERIFY,
 	       "ONCS");
-	is_u64(le16_to_cpu(id->fuses), 0, "FUSES");
+	is_u64(le16_to_cpu(id->fuses), NVME_FUSES_COMPARE_WRITE, "FUSES");
 	is_u64(id->vwc, NVME_VWC_PRESENT | NVME_VWC_FLUSH_ALL_ACCEPTED,
 	       "E013: VWC, as one of the stores has it");
 	is_u64(le32_to_cpu(id->sgls), 1 << 0 | 1 << 20 | 1 << 21, "SGLS: bytes, offset, transport");

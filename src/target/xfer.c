@@ -20,6 +20,7 @@
 #include "target/assoc.h"
 #include "target/conn.h"
 #include "target/core.h"
+#include "target/fused.h"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -88,9 +89,30 @@ static int slice(const struct tgt_buf *buf, size_t offset, size_t len, struct io
 	return n;
 }
 
+/* The buffer that the data of @req goes to, and where in it: a fused operation has one for both. */
+static struct tgt_buf *buffer_of(struct tgt_req *req, uint32_t *ret_offset)
+{
+	bool second = req->fuse == NVME_FUSE_SECOND;
+
+	*ret_offset = second ? req->data_len : 0;
+	return second ? &req->other->buf : &req->buf;
+}
+
+/* Memory for data in a capsule of @bytes; of a fused operation for both commands at once. */
+static bool get_for_capsule(struct tgt_req *req, uint32_t bytes)
+{
+	if (req->fuse) {
+		req = req->fuse == NVME_FUSE_SECOND ? req->other : req;
+		bytes = 2 * req->data_len;
+		if (req->buf.niov > 0)
+			return true;
+	}
+	return get_buffer(req, bytes) == TGT_ARENA_OK || get_reserve(req, bytes);
+}
+
 /* ---- data from the host ---------------------------------------------------------------------- */
 
-static void start_r2t(struct tgt_req *req)
+void tgt_xfer_start_r2t(struct tgt_req *req)
 {
 	struct tgt_assoc *a = req->assoc;
 
@@ -108,16 +130,35 @@ static void start_r2t(struct tgt_req *req)
 static void land_capsule(struct tgt_req *req)
 {
 	struct tgt_assoc *a = req->assoc;
+	struct tgt_buf *buf;
+	uint32_t offset;
+	int n;
 
 	tgt_req_set_state(req, TGT_REQ_CAPSULE);
-	tcp_rx_land(&a->rx, req->buf.iov, req->buf.niov);
+	if (!req->fuse) {
+		tcp_rx_land(&a->rx, req->buf.iov, req->buf.niov);
+		return;
+	}
+	buf = buffer_of(req, &offset);
+	n = slice(buf, offset, req->data_len, a->land);
+	tcp_rx_land(&a->rx, a->land, n);
+	if (req->other)
+		tgt_fused_start(req->fuse == NVME_FUSE_SECOND ? req->other : req);
+}
+
+/* What a command whose data does not come in capsules needs. */
+static uint32_t memory_of(const struct tgt_req *req)
+{
+	return req->fuse ? 2 * req->data_len : req->data_len;
 }
 
 /* The request has its memory. */
 static void got_buffer(struct tgt_req *req)
 {
-	if (req->dir == NVME_DIR_TO_CONTROLLER)
-		start_r2t(req);
+	if (req->fuse)
+		tgt_fused_start(req);
+	else if (req->dir == NVME_DIR_TO_CONTROLLER)
+		tgt_xfer_start_r2t(req);
 	else
 		tgt_assoc_ready(req);
 }
@@ -130,7 +171,7 @@ enum tgt_arena_result tgt_xfer_retry(struct tgt_arena_waiter *w)
 	while (!list_empty(&a->waiting_buffer)) {
 		struct tgt_req *req = list_first_entry(&a->waiting_buffer, struct tgt_req, link);
 
-		r = get_buffer(req, req->data_len);
+		r = get_buffer(req, memory_of(req));
 		if (r != TGT_ARENA_OK)
 			break;
 		list_del(&req->link);
@@ -147,7 +188,7 @@ bool tgt_xfer_retry_capsule(struct tgt_assoc *a)
 	uint32_t bytes = tcp_rx_data_len(&a->rx);
 
 	INVARIANT(a->capsule_waits && req && req->state == TGT_REQ_BUFFER);
-	if (get_buffer(req, bytes) != TGT_ARENA_OK && !get_reserve(req, bytes)) {
+	if (!get_for_capsule(req, bytes)) {
 		tgt_arena_wait(&a->reactor->arena, &a->waiter);
 		return false;
 	}
@@ -157,12 +198,12 @@ bool tgt_xfer_retry_capsule(struct tgt_assoc *a)
 }
 
 /* Data that is in the capsule; the descriptor's offset and length lie within it. */
-static void begin_capsule(struct tgt_req *req, uint32_t capsule)
+void tgt_xfer_begin_capsule(struct tgt_req *req, uint32_t capsule)
 {
 	struct tgt_assoc *a = req->assoc;
 
 	a->landing = req;
-	if (get_buffer(req, capsule) == TGT_ARENA_OK || get_reserve(req, capsule)) {
+	if (get_for_capsule(req, capsule)) {
 		land_capsule(req);
 		return;
 	}
@@ -171,12 +212,12 @@ static void begin_capsule(struct tgt_req *req, uint32_t capsule)
 }
 
 /* Data that travels in PDUs of its own, either way. */
-static void begin_transport(struct tgt_req *req)
+void tgt_xfer_begin_transport(struct tgt_req *req)
 {
 	struct tgt_assoc *a = req->assoc;
 
 	/* First come, first served: a small command does not overtake a large one for ever. */
-	if (list_empty(&a->waiting_buffer) && get_buffer(req, req->data_len) == TGT_ARENA_OK) {
+	if (list_empty(&a->waiting_buffer) && get_buffer(req, memory_of(req)) == TGT_ARENA_OK) {
 		got_buffer(req);
 		return;
 	}
@@ -185,7 +226,7 @@ static void begin_transport(struct tgt_req *req)
 }
 
 /* Which of the two descriptors is it, and is it used as it may be? (Transport 1.0, 3.3.2.2) */
-static struct nvme_status check_sgl(const struct tgt_req *req, uint32_t capsule)
+struct nvme_status tgt_xfer_check_sgl(const struct tgt_req *req, uint32_t capsule)
 {
 	const struct nvme_sgl_desc *sgl = &req->cmd.sgl;
 	uint64_t offset = le64_to_cpu(sgl->addr);
@@ -212,16 +253,16 @@ bool tgt_xfer_begin(struct tgt_req *req, uint32_t capsule)
 		tgt_assoc_ready(req);
 		return false;
 	}
-	st = check_sgl(req, capsule);
+	st = tgt_xfer_check_sgl(req, capsule);
 	if (!nvme_status_ok(st)) {
 		tgt_req_complete(req, st);
 		return false;
 	}
 	if (req->cmd.sgl.id == NVME_SGL_ID_IN_CAPSULE) {
-		begin_capsule(req, capsule);
+		tgt_xfer_begin_capsule(req, capsule);
 		return true;
 	}
-	begin_transport(req);
+	tgt_xfer_begin_transport(req);
 	return false;
 }
 
@@ -256,7 +297,8 @@ static void trim_capsule(struct tgt_req *req)
 
 void tgt_xfer_capsule_done(struct tgt_req *req, bool digest_ok)
 {
-	trim_capsule(req);
+	if (!req->fuse)
+		trim_capsule(req);
 	req->xfer = req->data_len;
 	req->bad_data = !digest_ok;
 	tgt_assoc_ready(req);
@@ -276,7 +318,8 @@ bool tgt_xfer_h2c(struct tgt_assoc *a)
 	uint32_t index = ttag & (TGT_QUEUE_DEPTH_MAX - 1);
 	uint32_t len = tcp_rx_data_len(&a->rx);
 	struct tgt_req *req = index < a->r2t_slots ? a->r2t_slot[index] : NULL;
-	uint32_t left;
+	uint32_t left, offset;
+	struct tgt_buf *buf;
 	int n;
 
 	if (!req || req->ttag != ttag)
@@ -293,7 +336,8 @@ bool tgt_xfer_h2c(struct tgt_assoc *a)
 	/* An early LAST means that the rest will never come. A missing one is forgiven. */
 	if ((d->ch.flags & TCP_PDU_LAST) && len < left)
 		return h2c_wrong(a, TCP_FES_HDR_FIELD, offsetof(struct tcp_ch, flags), "h2c_last");
-	n = slice(&req->buf, req->xfer, len, a->land);
+	buf = buffer_of(req, &offset);
+	n = slice(buf, offset + req->xfer, len, a->land);
 	a->landing = req;
 	tcp_rx_land(&a->rx, a->land, n);
 	return true;

@@ -23,6 +23,16 @@ struct tgt_assoc;
  */
 bool tgt_xfer_begin(struct tgt_req *req, uint32_t capsule);
 
+/*
+ * Parts of that, for fused operations. The SGL must be one of the two descriptors, used as it may
+ * be (Transport 1.0, 3.3.2.2); data in the capsule then lands, with memory or as soon as there is
+ * some; data that travels in PDUs of its own waits in line for memory; R2T asks for it.
+ */
+struct nvme_status tgt_xfer_check_sgl(const struct tgt_req *req, uint32_t capsule);
+void tgt_xfer_begin_capsule(struct tgt_req *req, uint32_t capsule);
+void tgt_xfer_begin_transport(struct tgt_req *req);
+void tgt_xfer_start_r2t(struct tgt_req *req);
+
 /* The present capsule's data waits for memory: is there some now? False: still not. */
 bool tgt_xfer_retry_capsule(struct tgt_assoc *a);
 /* The data of the present PDU, for req, is complete. */

@@ -214,30 +214,97 @@ def e002(t):
         ends(dsm(t.env.host(t).io[0], [(0, 8)], nsid=NS_READ_ONLY), n.WRITE_PROTECTED)
 
 
+def halves(q, slba=0, nlb=8, expected=None, wanted=None):
+    """Compare and Write as one fused operation: two capsules, with their data or without."""
+    capsules, cids = [], []
+    for opc, fuse, data in ((n.COMPARE, 1, expected), (n.WRITE, 2, wanted)):
+        cids.append(q.next_cid())
+        sgl = n.sgl(n.SGL_TRANSPORT, nlb * 512) if data is None else n.sgl(n.SGL_CAPSULE, nlb * 512)
+        capsules.append(q.capsule(n.sqe(opc, cids[-1], NS, sgl, n.rw_cdw(slba, nlb), flags=n.PSDT_SGL | fuse),
+                                  data or b''))
+    return capsules, cids
+
+
 @book.row('E004', 'fused commands')
 def e004(t):
     env = t.env
-    admin = env.host(t).admin
-    fuses = struct.unpack_from('<H', admin.identify(1).data, 522)[0]
+    old, new = b'\x11' * 4096, b'\x22' * 4096
+    expect(struct.unpack_from('<H', env.host(t).admin.identify(1).data, 522)[0] == 1, 'FUSES is not Compare and Write')
+
+    def both(q, cids, first, second):
+        ends(q.wait(cids[0]), first, dnr=None)
+        ends(q.wait(cids[1]), second, dnr=None)
+
+    def reads(q, data):
+        expect(ends(q.read(0, 4096), n.OK).data == data, 'other bytes')
+
     for fuse, name in ((1, 'first'), (2, 'second'), (3, 'reserved')):
-        with t.case('FUSE %d (%s), FUSES says 0x%x: Invalid Field in Command' % (fuse, name, fuses)):
-            if fuses & 1 and fuse != 3:
-                t.skip('FUSE %d' % fuse, 'fused commands are supported')
-                continue
+        with t.case('FUSE %d (%s) on commands that are no part of a pair: Invalid Field, or no partner' % (fuse, name)):
             q = env.host(t).io[0]
-            for opc in (n.COMPARE, n.WRITE, n.READ):
+            for opc in (n.WRITE if fuse == 1 else n.COMPARE, n.READ):
                 ends(q.command(n.sqe(opc, q.next_cid(), NS, n.sgl(n.SGL_TRANSPORT, 512), n.rw_cdw(0, 1),
-                                     flags=n.PSDT_SGL | fuse)), n.INVALID_FIELD)
+                                     flags=n.PSDT_SGL | fuse)),
+                     n.INVALID_FIELD, *([n.MISSING_FUSED] if fuse == 2 else []))
             still_right(q)
-    with t.case('a pair in one segment, data of the write first: both refused, in order, the stream goes on'):
+    with t.case('a pair in one segment, then one that finds something else: all, or nothing'):
         q = env.host(t).io[0]
-        cids = [q.next_cid(), q.next_cid()]
-        q.wire.send(b''.join(q.capsule(n.sqe(opc, cid, NS, n.sgl(n.SGL_TRANSPORT, 512), n.rw_cdw(0, 1),
-                                             flags=n.PSDT_SGL | fuse))
-                             for opc, cid, fuse in ((n.COMPARE, cids[0], 1), (n.WRITE, cids[1], 2))))
-        for cid in cids:
-            q.wire.expect_pdu(n.RSP, cid=cid)
+        ends(q.write(0, old), n.OK)
+        capsules, cids = halves(q, expected=old, wanted=new)
+        q.wire.send(b''.join(capsules))
+        both(q, cids, n.OK, n.OK)
+        reads(q, new)
+        capsules, cids = halves(q, expected=old, wanted=old)
+        q.wire.send(b''.join(capsules))
+        both(q, cids, n.COMPARE_FAILURE, n.FAILED_FUSED)
+        reads(q, new)
+    with t.case('8 pairs at once, all their data by R2T and in reverse'):
+        q = env.host(t).io[0]
+        ends(q.write(0, old), n.OK)
+        sent = [halves(q) for _ in range(8)]
+        q.wire.send(b''.join(b''.join(capsules) for capsules, _ in sent))
+        asked = [q.wire.expect_pdu(n.R2T) for _ in range(16)]
+        expect([r.cccid for r in asked] == [cid for _, cids in sent for cid in cids], 'R2Ts in another order')
+        for r in reversed(asked):
+            q.wire.send(q.h2c(r, 0, old))
+        for _ in asked:
+            got = q.wire.expect_pdu(n.RSP)
+            expect(n.status_of(got.status)[0] == n.OK, '%s', got)
         still_right(q)
+    with t.case('a second alone, a first alone, a first with something else behind it: Missing Fused Command'):
+        q = env.host(t).io[0]
+        capsules, cids = halves(q, expected=old, wanted=new)
+        q.wire.send(capsules[1])
+        ends(q.wait(cids[1]), n.MISSING_FUSED)
+        q.wire.send(capsules[0])
+        still_right(q)
+        ends(q.wait(cids[0]), n.MISSING_FUSED)
+        capsules, cids = halves(q)
+        q.wire.send(capsules[0])
+        still_right(q)
+        ends(q.wait(cids[0]), n.MISSING_FUSED)
+        q.wire.send(capsules[1])
+        ends(q.wait(cids[1]), n.MISSING_FUSED)
+        still_right(q)
+    with t.case('an Abort of a first: the second fails with it, and nothing else'):
+        h = env.host(t)
+        q = h.io[0]
+        capsules, cids = halves(q, expected=old, wanted=new)
+        q.wire.send(capsules[0])
+        aborted = h.admin.abort(cids[0], sqid=1)
+        q.wire.send(capsules[1])
+        if aborted:
+            both(q, cids, n.ABORT_REQUESTED, n.FAILED_FUSED)
+        else:  # it overtook the command, which is on another connection
+            ends(q.wait(cids[0]), n.OK, n.COMPARE_FAILURE)
+            ends(q.wait(cids[1]), n.OK, n.FAILED_FUSED, dnr=None)
+        still_right(q)
+    with t.case('connections that end between the two, 50 times'):
+        for i in range(50):
+            h = env.host(t)
+            capsules, _ = halves(h.io[0], *(() if i % 2 else (0, 8, old, new)))
+            h.io[0].wire.send(capsules[0] + capsules[1][:i])
+            h.close()
+        still_right(env.host(t).io[0])
 
 
 @book.row('E005', 'Identify with a buffer of another size')
