@@ -271,7 +271,8 @@ void epoll_net_try_empty(struct epoll *e)
 
 static bool send_try(struct epoll_stream *s, struct io_op *op)
 {
-	int64_t n = io_fd_send(s->fd, op->iov, op->niov, s->more);
+	/* A wait for room: whoever waits finds out whether there is, or what is wrong. */
+	int64_t n = op->kind == IO_OP_ROOM ? 0 : io_fd_send(s->fd, op->iov, op->niov, s->more);
 
 	if (n == -EAGAIN)
 		return false;
@@ -287,6 +288,16 @@ void epoll_send(struct io_stream *base, struct io_op *op, bool more)
 
 	s->more = more;
 	send_try(s, op);
+}
+
+int64_t epoll_send_now(struct io_stream *base, const struct iovec *iov, int niov, bool more)
+{
+	return io_fd_send(stream_of(base)->fd, iov, niov, more);
+}
+
+/* The attempt that failed has asked the kernel for the event. */
+void epoll_wait_room(struct io_stream *base, struct io_op *op)
+{
 }
 
 static void stream_event(struct epoll *e, struct epoll_stream *s, uint32_t events)

@@ -60,6 +60,8 @@ int epoll_stream_new(struct io_loop *loop, struct io_sock *s, const struct io_st
 		     struct io_stream **ret_stream);
 void epoll_recv(struct io_stream *s, struct io_op *op);
 void epoll_send(struct io_stream *s, struct io_op *op, bool more);
+int64_t epoll_send_now(struct io_stream *s, const struct iovec *iov, int niov, bool more);
+void epoll_wait_room(struct io_stream *s, struct io_op *op);
 void epoll_shutdown(struct io_stream *s);
 void epoll_stream_close(struct io_stream *s, bool reset);
 

@@ -112,6 +112,20 @@ void io_stream_send(struct io_stream *s, struct io_op *op, const struct iovec *i
 	s->loop->ops->send(s, op, more);
 }
 
+int64_t io_stream_send_now(struct io_stream *s, const struct iovec *iov, int niov, bool more)
+{
+	INVARIANT(iov_sane(iov, niov) && !s->send);
+	return s->loop->ops->send_now(s, iov, niov, more);
+}
+
+void io_stream_wait_room(struct io_stream *s, struct io_op *op)
+{
+	INVARIANT(!s->send);
+	io_op_begin(s->loop, op, IO_OP_ROOM, s);
+	s->send = op;
+	s->loop->ops->wait_room(s, op);
+}
+
 void io_stream_shutdown(struct io_stream *s)
 {
 	s->loop->ops->shutdown(s);

@@ -205,6 +205,17 @@ const struct io_addr *io_stream_local(const struct io_stream *s);
 void io_stream_recv(struct io_stream *s, struct io_op *op, const struct iovec *iov, int niov);
 /* Sends a part or all of @iov. result: bytes (at least 1) or -errno. @more: more follows soon. */
 void io_stream_send(struct io_stream *s, struct io_op *op, const struct iovec *iov, int niov, bool more);
+/*
+ * Sends a part or all of @iov now or not at all: bytes (at least 1), -EAGAIN when there is no room,
+ * or another -errno. Nothing of @iov is in use once it returns, so memory can be sent that is held
+ * still only for as long. Not while a send is pending.
+ */
+int64_t io_stream_send_now(struct io_stream *s, const struct iovec *iov, int niov, bool more);
+/*
+ * After -EAGAIN: ends when there may be room again, with result 0, or -errno. Counts as the pending
+ * send. Data is not in use, so closing the stream ends it without having sent anything.
+ */
+void io_stream_wait_room(struct io_stream *s, struct io_op *op);
 /* Says end of stream to the peer once what was sent is out; receiving goes on. */
 void io_stream_shutdown(struct io_stream *s);
 /*

@@ -56,6 +56,7 @@ void io_cancel(struct io_op *op)
 	switch (op->kind) {
 	case IO_OP_RECV:
 	case IO_OP_SEND:
+	case IO_OP_ROOM:
 		return; /* they end with their stream: io_stream_close() */
 	default:
 		op->loop->ops->cancel(op->loop, op);
@@ -257,7 +258,7 @@ static void leave_object(struct io_op *op)
 		op->result = -ECANCELED;
 	} else if (op->kind == IO_OP_RECV) {
 		s->recv = NULL;
-	} else if (op->kind == IO_OP_SEND) {
+	} else if (op->kind == IO_OP_SEND || op->kind == IO_OP_ROOM) {
 		s->send = NULL;
 	} else if (op->kind == IO_OP_ACCEPT) {
 		l->accept = NULL;

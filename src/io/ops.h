@@ -25,6 +25,7 @@ enum io_op_kind {
 	IO_OP_CONNECT,
 	IO_OP_RECV,
 	IO_OP_SEND,
+	IO_OP_ROOM, /* a stream's send that has no data yet */
 	IO_OP_READ,
 	IO_OP_WRITE,
 	IO_OP_SYNC,
@@ -76,6 +77,8 @@ struct io_ops {
 			  const struct io_stream_options *opts, struct io_stream **ret_stream);
 	void (*recv)(struct io_stream *s, struct io_op *op);
 	void (*send)(struct io_stream *s, struct io_op *op, bool more);
+	int64_t (*send_now)(struct io_stream *s, const struct iovec *iov, int niov, bool more);
+	void (*wait_room)(struct io_stream *s, struct io_op *op);
 	void (*shutdown)(struct io_stream *s);
 	void (*close)(struct io_stream *s, bool reset);
 

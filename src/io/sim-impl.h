@@ -302,6 +302,8 @@ int sim_stream_new(struct io_loop *loop, struct io_sock *s, const struct io_stre
 		   struct io_stream **ret_stream);
 void sim_stream_recv(struct io_stream *s, struct io_op *op);
 void sim_stream_send(struct io_stream *s, struct io_op *op, bool more);
+int64_t sim_stream_send_now(struct io_stream *s, const struct iovec *iov, int niov, bool more);
+void sim_stream_wait_room(struct io_stream *s, struct io_op *op);
 void sim_stream_shutdown(struct io_stream *s);
 void sim_stream_close(struct io_stream *s, bool reset);
 

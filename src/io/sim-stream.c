@@ -487,6 +487,15 @@ static void send_fire(struct sim *sim, void *obj, uint64_t arg)
 		sim_op_end(op, send_error(end));
 		return;
 	}
+	if (op->kind == IO_OP_ROOM) {
+		if (pipe_space(end) == 0)
+			return;
+		end->send_op = NULL;
+		sim_op_end(op, 0);
+		if (end->fin_wanted)
+			fin_queue(end);
+		return;
+	}
 	n = send_effect(end, op);
 	if (n == 0)
 		return; /* until the other end reads */
@@ -591,6 +600,38 @@ void sim_stream_send(struct io_stream *s, struct io_op *op, bool more)
 		sim_op_schedule(op, kernel_delay(sim), send_fire);
 }
 
+int64_t sim_stream_send_now(struct io_stream *s, const struct iovec *iov, int niov, bool more)
+{
+	struct sim_end *end = stream_of(s)->end;
+	struct io_op op = { .iov = iov, .niov = niov, .flags = more ? SIM_SEND_MORE : 0 };
+	size_t n;
+
+	INVARIANT(!end->send_op);
+	if (!end->live)
+		return -ECANCELED;
+	if (pipe_out(end)->fin_sent || end->fin_wanted)
+		return -EPIPE;
+	if (end->error)
+		return send_error(end);
+	n = send_effect(end, &op);
+	return n > 0 ? (int64_t)n : -EAGAIN;
+}
+
+void sim_stream_wait_room(struct io_stream *s, struct io_op *op)
+{
+	struct sim_end *end = stream_of(s)->end;
+
+	INVARIANT(!end->send_op);
+	sim_op_begin(op);
+	if (!end->live) {
+		sim_op_end(op, -ECANCELED);
+		return;
+	}
+	end->send_op = op;
+	if (pipe_space(end) > 0 || end->error)
+		sim_op_schedule(op, kernel_delay(sim_end_conn(end)->sim), send_fire);
+}
+
 void sim_stream_shutdown(struct io_stream *s)
 {
 	struct sim_end *end = stream_of(s)->end;
@@ -610,7 +651,8 @@ void sim_stream_close(struct io_stream *s, bool reset)
 	struct sim *sim = sim_end_conn(end)->sim;
 
 	/* A send that is cancelled may have gone out, in part or whole. */
-	if (end->send_op && end->live && !end->error && sim_coin(sim))
+	if (end->send_op && end->send_op->kind == IO_OP_SEND && end->live && !end->error &&
+	    sim_coin(sim))
 		send_effect(end, end->send_op);
 	if (end->recv_op)
 		sim_op_end_cancelled(end->recv_op);

@@ -244,6 +244,71 @@ static void contract_full(const struct contract *c)
 	io_loop_free(loop);
 }
 
+/* Sends now until there is no room; returns the bytes. */
+static uint64_t fill_now(struct io_loop *loop, struct io_stream *s, const struct iovec *iov, int64_t *ret_last)
+{
+	uint64_t sent = 0;
+
+	for (int quiet = 0; quiet < 5; quiet++) {
+		while ((*ret_last = io_stream_send_now(s, iov, 1, false)) > 0) {
+			sent += (uint64_t)*ret_last;
+			quiet = 0;
+		}
+		io_loop_turn(loop, 1000000);
+	}
+	return sent;
+}
+
+/* What is sent now is taken now, or not at all; and who waits for room hears of it. */
+static void contract_now(const struct contract *c)
+{
+	struct io_loop *loop = c->make(c->arg);
+	uint8_t *big = calloc(1, 1 << 20);
+	struct iovec iov = { big, 1 << 20 };
+	uint64_t sent, got = 0;
+	struct waiter room;
+	int64_t r = 0;
+	struct two t;
+
+	if (!ok(two_over(loop, c->address, &t), "%s: connected", c->name))
+		return;
+	memset(big, 0x5a, 1 << 20);
+	sent = fill_now(loop, t.a, &iov, &r);
+	ok(sent > 0 && r == -EAGAIN, "%s: what is sent now is taken until there is no room", c->name);
+	memset(big, 0, 1 << 20);
+	io_stream_wait_room(t.a, waiter_op(&room));
+	for (int i = 0; i < 5; i++)
+		io_loop_turn(loop, 1000000);
+	ok(!room.done, "%s: nobody reads, so there stays none", c->name);
+	for (; got < sent && (r = recv_some(loop, t.b, big, 1 << 20)) > 0; got += (uint64_t)r)
+		for (int64_t i = 0; i < r; i++)
+			if (big[i] != 0x5a)
+				sent = 0;
+	ok(got > 0 && got == sent, "%s: it arrives as it was when it was taken", c->name);
+	is_i64(await(loop, &room), 0, "%s: now there is room", c->name);
+	ok(io_stream_send_now(t.a, &iov, 1, false) > 0, "%s: and so it goes on", c->name);
+
+	fill_now(loop, t.a, &iov, &r);
+	io_stream_wait_room(t.a, waiter_op(&room));
+	io_stream_close(t.a, false);
+	t.a = NULL;
+	is_i64(await(loop, &room), -ECANCELED, "%s: closing ends a wait for room", c->name);
+	two_close(&t);
+
+	two_over(loop, c->address, &t);
+	fill_now(loop, t.a, &iov, &r);
+	io_stream_wait_room(t.a, waiter_op(&room));
+	io_stream_close(t.b, true);
+	t.b = NULL;
+	r = await(loop, &room);
+	if (r == 0)
+		r = io_stream_send_now(t.a, &iov, 1, false);
+	ok(r == -ECONNRESET || r == -EPIPE, "%s: and so does a reset, or the next attempt says so (%d)", c->name, (int)r);
+	two_close(&t);
+	free(big);
+	io_loop_free(loop);
+}
+
 static void contract_end(const struct contract *c)
 {
 	struct io_loop *loop = c->make(c->arg);
@@ -670,6 +735,7 @@ static void contract_run(const struct contract *c)
 	contract_time(c);
 	contract_transfer(c);
 	contract_full(c);
+	contract_now(c);
 	contract_end(c);
 	contract_shutdown(c);
 	contract_reset(c);

@@ -324,6 +324,20 @@ void uring_send(struct io_stream *base, struct io_op *op, bool more)
 	uring_start(uring_of(base->loop), op);
 }
 
+int64_t uring_send_now(struct io_stream *base, const struct iovec *iov, int niov, bool more)
+{
+	return io_fd_send(stream_of(base)->fd, iov, niov, more);
+}
+
+void uring_wait_room(struct io_stream *base, struct io_op *op)
+{
+	struct uring_stream *s = stream_of(base);
+
+	op->impl[2] = URING_NOWHERE;
+	s->in_ring++;
+	uring_start(uring_of(base->loop), op);
+}
+
 static void prepare_transfer(struct uring *u, struct uring_stream *s, struct io_op *op,
 			     struct io_uring_sqe *sqe)
 {
@@ -365,7 +379,8 @@ static void transfer_complete(struct uring *u, struct io_op *op, int res)
 		s->in_ring++;
 		uring_again(u, op);
 	} else {
-		io_op_finish(op, res);
+		/* Of a wait for room it is the events. */
+		io_op_finish(op, op->kind == IO_OP_ROOM && res > 0 ? 0 : res);
 		if (s->shutdown)
 			io_fd_shutdown(s->fd);
 	}
@@ -415,6 +430,9 @@ void uring_net_prepare(struct uring *u, struct io_op *op, struct io_uring_sqe *s
 		break;
 	case IO_OP_CONNECT:
 		io_uring_prep_poll_add(sqe, (int)op->impl[3], POLLOUT);
+		break;
+	case IO_OP_ROOM:
+		io_uring_prep_poll_add(sqe, stream_of(op->obj)->fd, POLLOUT);
 		break;
 	default:
 		prepare_transfer(u, stream_of(op->obj), op, sqe);

@@ -64,6 +64,7 @@ static void prepare(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe)
 	case IO_OP_CONNECT:
 	case IO_OP_RECV:
 	case IO_OP_SEND:
+	case IO_OP_ROOM:
 		uring_net_prepare(u, op, sqe);
 		break;
 	default:
@@ -116,6 +117,7 @@ static void complete(struct uring *u, struct io_op *op, int res)
 	case IO_OP_CONNECT:
 	case IO_OP_RECV:
 	case IO_OP_SEND:
+	case IO_OP_ROOM:
 		uring_net_complete(u, op, res);
 		break;
 	default:
@@ -399,6 +401,8 @@ static const struct io_ops uring_ops = {
 	.stream_new = uring_stream_new,
 	.recv = uring_recv,
 	.send = uring_send,
+	.send_now = uring_send_now,
+	.wait_room = uring_wait_room,
 	.shutdown = uring_shutdown,
 	.close = uring_close,
 	.file_open = io_fd_file_open,

@@ -84,6 +84,8 @@ int uring_stream_new(struct io_loop *loop, struct io_sock *s, const struct io_st
 		     struct io_stream **ret_stream);
 void uring_recv(struct io_stream *s, struct io_op *op);
 void uring_send(struct io_stream *s, struct io_op *op, bool more);
+int64_t uring_send_now(struct io_stream *s, const struct iovec *iov, int niov, bool more);
+void uring_wait_room(struct io_stream *s, struct io_op *op);
 void uring_shutdown(struct io_stream *s);
 void uring_close(struct io_stream *s, bool reset);
 
