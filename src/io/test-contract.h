@@ -303,7 +303,8 @@ static void contract_now(const struct contract *c)
 	r = await(loop, &room);
 	if (r == 0)
 		r = io_stream_send_now(t.a, &iov, 1, false);
-	ok(r == -ECONNRESET || r == -EPIPE, "%s: and so does a reset, or the next attempt says so (%d)", c->name, (int)r);
+	ok(r == -ECONNRESET || r == -EPIPE,
+	   "%s: and so does a reset, or the next attempt says so (%d)", c->name, (int)r);
 	two_close(&t);
 	free(big);
 	io_loop_free(loop);

@@ -54,6 +54,8 @@ static void delay_free(struct store *s)
 static const struct store_ops delay_ops = {
 	.name = "delay",
 	.submit = delay_submit,
+	.lend = store_lends_nothing,
+	.take_back = store_takes_nothing,
 	.refresh = filter_refresh,
 	.free = delay_free,
 };

@@ -30,6 +30,8 @@ static void error_free(struct store *s)
 static const struct store_ops error_ops = {
 	.name = "error",
 	.submit = error_submit,
+	.lend = store_lends_nothing,
+	.take_back = store_takes_nothing,
 	.refresh = filter_refresh,
 	.free = error_free,
 };

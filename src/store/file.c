@@ -96,6 +96,8 @@ static void file_free(struct store *s)
 static const struct store_ops file_ops = {
 	.name = "file",
 	.submit = file_submit,
+	.lend = store_lends_nothing,
+	.take_back = store_takes_nothing,
 	.refresh = file_refresh,
 	.free = file_free,
 };

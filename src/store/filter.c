@@ -10,6 +10,7 @@ void filter_init(struct filter *f, const struct store_ops *ops, struct io_loop *
 {
 	f->store.ops = ops;
 	f->store.info = inner->info;
+	f->store.info.in_memory = false; /* every operation goes through the filter */
 	f->inner = inner;
 	f->spec = *spec;
 	atomic_init(&f->draws, 0);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "store/file.h"
 #include "store/filter.h"
 #include "store/memory.h"
@@ -67,4 +68,16 @@ struct store *store_free(struct store *s)
 	if (s)
 		s->ops->free(s);
 	return NULL;
+}
+
+const void *store_lends_nothing(struct store *s, struct store_loan *loan, uint64_t offset,
+				uint64_t length, bool wait)
+{
+	INVARIANT(!"only a store in memory lends");
+	return NULL;
+}
+
+void store_takes_nothing(struct store *s, struct store_loan *loan)
+{
+	INVARIANT(!"only a store in memory lends");
 }

@@ -140,10 +140,10 @@ static bool claim_advance(struct range_lock *l, struct range_claim *c)
 	return true;
 }
 
+/* Gives back what was taken. */
 static void claim_drop(struct range_lock *l, struct range_claim *c)
 {
-	INVARIANT(c->position == c->count);
-	for (uint64_t at = 0; at < c->count;) {
+	for (uint64_t at = 0; at < c->position;) {
 		struct span s = span_at(l, c, at);
 
 		if (c->write)
@@ -206,6 +206,7 @@ void range_lock_release(struct range_lock *l, struct range_claim *c)
 {
 	struct list granted;
 
+	INVARIANT(c->position == c->count);
 	claim_drop(l, c);
 	if (atomic_load(&l->waiters) == 0)
 		return;
@@ -228,7 +229,24 @@ void range_lock_spin(struct range_lock *l, struct range_claim *c, uint64_t offse
 	}
 }
 
+bool range_lock_try(struct range_lock *l, struct range_claim *c, uint64_t offset, uint64_t length,
+		    bool write)
+{
+	struct span s;
+
+	claim_set(l, c, offset, length, write);
+	if (claim_advance(l, c))
+		return true;
+	if (c->draining) {
+		s = span_at(l, c, c->position);
+		atomic_fetch_and(s.word, ~(WRITERS & s.mask));
+	}
+	claim_drop(l, c);
+	return false;
+}
+
 void range_lock_unspin(struct range_lock *l, struct range_claim *c)
 {
+	INVARIANT(c->position == c->count);
 	claim_drop(l, c);
 }

@@ -67,6 +67,9 @@ void range_lock_release(struct range_lock *l, struct range_claim *c);
  */
 void range_lock_spin(struct range_lock *l, struct range_claim *c, uint64_t offset, uint64_t length,
 		     bool write);
+/* The same without waiting. False: somebody is in the way, and nothing is held. */
+bool range_lock_try(struct range_lock *l, struct range_claim *c, uint64_t offset, uint64_t length,
+		    bool write);
 void range_lock_unspin(struct range_lock *l, struct range_claim *c);
 
 #endif

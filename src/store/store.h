@@ -77,6 +77,18 @@ struct store_op {
 	struct io_msg msg;        /* brings a waiter back to its loop */
 };
 
+/*
+ * A read without a copy: the blocks where they lie, held still until they are taken back. Whoever
+ * writes to them waits meanwhile, spinning: it is for the length of a system call, not of a
+ * transfer. Embedded in its owner.
+ */
+struct store_loan {
+	struct range_claim claim; /* private */
+};
+
+/* Bytes of one loan at most. */
+#define STORE_LOAN_MAX (256u << 10)
+
 struct store_info {
 	uint64_t size;        /* bytes */
 	uint32_t block;       /* logical block, bytes: 512 or 4096 */
@@ -84,6 +96,8 @@ struct store_info {
 	bool read_only;
 	bool volatile_cache;  /* a flush does something */
 	bool can_discard;
+	/* Blocks lie in memory: they can be lent, and reads, writes and compares finish at once. */
+	bool in_memory;
 	uint32_t optimal;     /* preferred I/O size, bytes; 0 unknown */
 	char kind[16];        /* "memory", "file", "null" */
 	char name[256];       /* for people: the path, or the size */
@@ -93,6 +107,10 @@ struct store_info {
 struct store_ops {
 	const char *name;
 	bool (*submit)(struct store *s, struct io_loop *loop, struct store_op *op);
+	/* See store_lend(); those that are not in memory have store_lends_nothing(). */
+	const void *(*lend)(struct store *s, struct store_loan *loan, uint64_t offset, uint64_t length,
+			    bool wait);
+	void (*take_back)(struct store *s, struct store_loan *loan);
 	/* Re-reads the size; 1 if it changed, 0 if not, -errno. Control plane. */
 	int (*refresh)(struct store *s);
 	/* Every operation is finished. */
@@ -125,5 +143,26 @@ static inline bool store_submit(struct store *s, struct io_loop *loop, struct st
 	op->loop = loop;
 	return s->ops->submit(s, loop, op);
 }
+
+/*
+ * Lends [offset, offset + length), at most STORE_LOAN_MAX, of a store that is in memory. NULL:
+ * somebody is writing there; with @wait that is waited for (spinning), which is right only for who
+ * holds no other loan. No store operation may be submitted by a thread that holds one.
+ */
+static inline const void *store_lend(struct store *s, struct store_loan *loan, uint64_t offset,
+				     uint64_t length, bool wait)
+{
+	return s->ops->lend(s, loan, offset, length, wait);
+}
+
+static inline void store_take_back(struct store *s, struct store_loan *loan)
+{
+	s->ops->take_back(s, loan);
+}
+
+/* For the tables of stores that are not in memory: calling them is a mistake. */
+const void *store_lends_nothing(struct store *s, struct store_loan *loan, uint64_t offset,
+				uint64_t length, bool wait);
+void store_takes_nothing(struct store *s, struct store_loan *loan);
 
 #endif

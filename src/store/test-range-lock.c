@@ -220,8 +220,34 @@ static void test_threads(bool spin)
 	range_lock_deinit(&shared);
 }
 
+/* Without waiting: all of it or nothing, and nothing is left behind by an attempt in vain. */
+static void test_try(void)
+{
+	struct range_claim r1, r2, w;
+	struct range_lock lock;
+
+	INVARIANT(range_lock_init(&lock, 64) == 0);
+	ok(range_lock_try(&lock, &r1, 20 * GRANULE, 4 * GRANULE, false), "a reader");
+	ok(range_lock_try(&lock, &r2, 16 * GRANULE, 16 * GRANULE, false), "another over it");
+	ok(!range_lock_try(&lock, &w, 0, 24 * GRANULE, true), "no writer over both");
+	ok(range_lock_try(&lock, &w, 0, 16 * GRANULE, true), "one beside them, where that has not stayed");
+	range_lock_unspin(&lock, &w);
+	range_lock_unspin(&lock, &r2);
+	ok(!range_lock_try(&lock, &w, 16 * GRANULE, 16 * GRANULE, true), "the first reader is still there");
+	range_lock_unspin(&lock, &r1);
+	ok(range_lock_try(&lock, &w, 40 * GRANULE, GRANULE, true), "a writer");
+	ok(!range_lock_try(&lock, &r1, 0, 41 * GRANULE, false), "no reader over it");
+	ok(range_lock_try(&lock, &r1, 0, 40 * GRANULE, false), "one up to it");
+	range_lock_unspin(&lock, &r1);
+	range_lock_unspin(&lock, &w);
+	ok(range_lock_try(&lock, &w, 0, 64 * GRANULE, true), "in the end nothing is held");
+	range_lock_unspin(&lock, &w);
+	range_lock_deinit(&lock);
+}
+
 int main(void)
 {
+	test_try();
 	test_model(1, 1024, 1024 * GRANULE);
 	test_model(2, 64, 1024 * GRANULE);
 	test_model(3, 32, 1u << 20);

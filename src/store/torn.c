@@ -125,6 +125,8 @@ static void torn_free(struct store *s)
 static const struct store_ops torn_ops = {
 	.name = "torn",
 	.submit = torn_submit,
+	.lend = store_lends_nothing,
+	.take_back = store_takes_nothing,
 	.refresh = filter_refresh,
 	.free = torn_free,
 };

@@ -82,6 +82,8 @@ static void rig_store_free(struct store *store)
 static const struct store_ops rig_store_ops = {
 	.name = "rig",
 	.submit = rig_store_submit,
+	.lend = store_lends_nothing,
+	.take_back = store_takes_nothing,
 	.refresh = rig_store_refresh,
 	.free = rig_store_free,
 };
@@ -127,6 +129,7 @@ static void make_store(struct rig *rig, struct rig_store *s, const char *spec, b
 	}
 	s->store.ops = &rig_store_ops;
 	s->store.info = s->under->info;
+	s->store.info.in_memory = false;
 	s->store.info.volatile_cache = cache;
 	memset(s->store.info.uuid, cache ? 0xc3 : 0xa1, 16);
 }
@@ -271,6 +274,8 @@ static void peer_recv(struct peer *p)
 	if (p->in_at == p->in_len)
 		p->in_at = p->in_len = 0;
 	p->recv_iov = (struct iovec){ p->in + p->in_len, RIG_PEER_BUFFER - p->in_len };
+	if (p->sip)
+		p->recv_iov.iov_len = MIN(p->recv_iov.iov_len, p->sip);
 	INVARIANT(p->recv_iov.iov_len > 0);
 	io_stream_recv(p->stream, &p->recv_op, &p->recv_iov, 1);
 }
@@ -286,6 +291,11 @@ static void on_recv(struct io_op *op)
 	else
 		p->error = (int)op->result;
 	peer_recv(p);
+}
+
+void peer_sip(struct peer *p, size_t bytes)
+{
+	p->sip = bytes;
 }
 
 static void peer_send(struct peer *p)
