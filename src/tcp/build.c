@@ -24,6 +24,7 @@ static void start(struct tcp_tx_pdu *pdu, const struct iovec *data, int ndata, u
 	pdu->head_sent = 0;
 	pdu->tail_sent = 0;
 	pdu->tail_len = 0;
+	pdu->hold = NULL;
 }
 
 static void put_le32(uint8_t *at, uint32_t v)

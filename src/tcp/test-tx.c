@@ -187,6 +187,56 @@ static void cut_before_a_term(void)
 	ok(out[left] == TCP_PDU_H2C_TERM && told[1] == 1, "in this order");
 }
 
+/* Payload that is lent for a send: placed when it is gathered, anew after each part, or not now. */
+static struct {
+	bool refuse;
+	unsigned int asked, firsts;
+	struct iovec rest;
+} lender;
+
+static bool lend(struct tcp_tx_pdu *pdu, bool first)
+{
+	lender.asked++;
+	lender.firsts += first;
+	if (lender.refuse)
+		return false;
+	lender.rest = (struct iovec){ payload + pdu->data_sent, pdu->data_len - pdu->data_sent };
+	tcp_tx_place(pdu, &lender.rest, 1);
+	return true;
+}
+
+static void held_payload(void)
+{
+	enum { N = 600 };
+	struct tcp_tx_pdu held = { .sent = NULL };
+	struct iovec iov[32];
+	size_t head, got = 0;
+	bool right = true;
+	int n;
+
+	tcp_tx_init(&tx);
+	tcp_build_c2h_data(&tx, &held, 1, 0, NULL, 0, N, true, true);
+	held.hold = lend;
+	tcp_tx_push(&tx, &held);
+	head = held.head_len;
+	lender.refuse = true;
+	is_u64((uint64_t)tcp_tx_gather(&tx, iov, 32), 0, "held: not now, so nothing of it goes");
+	ok(lender.asked == 1 && lender.firsts == 1, "held: it was asked once, as the first");
+	lender.refuse = false;
+	is_u64((uint64_t)tcp_tx_gather(&tx, iov, 2), 0, "held: nor with too few vectors left for it");
+	is_u64((uint64_t)tcp_tx_gather(&tx, iov, 3), 2, "held: head and payload");
+	tcp_tx_sent(&tx, head + 100);
+	for (size_t at = 100; at < N; at += got) {
+		n = tcp_tx_gather(&tx, iov, 32);
+		right = right && n == 1 && iov[0].iov_base == payload + at && iov[0].iov_len == N - at;
+		got = MIN((size_t)77, N - at);
+		tcp_tx_sent(&tx, got);
+	}
+	ok(right && tcp_tx_empty(&tx), "held: in parts, placed anew each time");
+	tcp_build_c2h_data(&tx, &held, 1, 0, NULL, 0, N, true, true);
+	ok(!held.hold, "held: building forgets it");
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < sizeof(payload); i++)
@@ -196,5 +246,6 @@ int main(void)
 	from_inside();
 	behind_a_gather();
 	cut_before_a_term();
+	held_payload();
 	return tap_done();
 }

@@ -2,8 +2,9 @@
 /*
  * The queue of PDUs on their way out. A PDU is three runs of bytes: head (in the PDU itself),
  * payload (the owner's vectors), tail (the digest, in the PDU). Gathering walks the queue from the
- * first unsent byte and changes nothing, so it may be repeated; only tcp_tx_sent() moves on. It
- * first does all its accounting and then calls the owners, who are free to queue, drop or rebuild.
+ * first unsent byte and changes nothing, so it may be repeated (where nothing is held); only
+ * tcp_tx_sent() moves on. It first does all its accounting and then calls the owners, who are free
+ * to queue, drop or rebuild.
  */
 #include "tcp/tx.h"
 
@@ -63,6 +64,22 @@ static bool gathered_all(const struct tcp_tx_pdu *pdu, const struct iovec *iov, 
 	return bytes == pdu->data_len - pdu->data_sent;
 }
 
+void tcp_tx_place(struct tcp_tx_pdu *pdu, const struct iovec *data, int ndata)
+{
+	pdu->data = data;
+	pdu->ndata = ndata;
+	pdu->data_i = 0;
+	pdu->data_off = 0;
+}
+
+/* Whether @pdu can be gathered now, as number @n of at most @max vectors. */
+static bool in_place(struct tcp_tx_pdu *pdu, int n, int max)
+{
+	if (!pdu->hold || pdu->data_sent == pdu->data_len)
+		return true;
+	return max - n > TCP_TX_HELD && pdu->hold(pdu, n == 0);
+}
+
 int tcp_tx_gather(struct tcp_tx *tx, struct iovec *iov, int max)
 {
 	struct tcp_tx_pdu *pdu;
@@ -71,7 +88,7 @@ int tcp_tx_gather(struct tcp_tx *tx, struct iovec *iov, int max)
 	list_for_each_entry (pdu, &tx->queue, link) {
 		int first;
 
-		if (n == max)
+		if (n == max || !in_place(pdu, n, max))
 			break;
 		if (pdu->head_sent < pdu->head_len)
 			iov[n++] = part(pdu->head, pdu->head_sent, pdu->head_len);

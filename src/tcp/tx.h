@@ -24,6 +24,13 @@ struct tcp_tx_pdu {
 	const struct iovec *data;             /* payload, or NULL */
 	int ndata;
 	uint32_t data_len;
+	/*
+	 * For payload that lies still only for the length of a send; NULL after each build. Called
+	 * when it is about to be gathered: puts what is left of it into place (tcp_tx_place()), in
+	 * at most TCP_TX_HELD vectors, or says false: not now, and gathering ends before this PDU.
+	 * @first: it would be the first of the list. Such PDUs have no data digest.
+	 */
+	bool (*hold)(struct tcp_tx_pdu *pdu, bool first);
 	/* The rest is private. */
 	uint32_t data_sent;
 	int data_i;      /* the vector that is being sent, */
@@ -36,6 +43,8 @@ struct tcp_tx_pdu {
 	uint8_t tail[TCP_DIGEST_LEN];
 	uint8_t head[128 + TCP_DIGEST_LEN + 4 * (TCP_PDA_MAX + 1)];
 };
+
+enum { TCP_TX_HELD = 2 };
 
 struct tcp_tx {
 	struct list queue;
@@ -72,6 +81,8 @@ void tcp_build_term(struct tcp_tx_pdu *pdu, enum tcp_role role, const struct tcp
 void tcp_tx_push(struct tcp_tx *tx, struct tcp_tx_pdu *pdu);
 /* Next bytes to send, at most @max vectors; returns how many, 0 when nothing is queued. */
 int tcp_tx_gather(struct tcp_tx *tx, struct iovec *iov, int max);
+/* For hold(): the vectors of what is left to send of the payload of @pdu. */
+void tcp_tx_place(struct tcp_tx_pdu *pdu, const struct iovec *data, int ndata);
 /*
  * @n bytes of the gathered list were taken; calls sent() of each PDU that is now out, in order.
  * PDUs queued after the gather are fine: they are behind it.
