@@ -55,6 +55,7 @@ static void init_lists(struct tgt_assoc *a)
 	list_init(&a->fused);
 	list_init(&a->in_store);
 	list_init(&a->parked);
+	list_init(&a->lent);
 	list_init(&a->events);
 	list_init(&a->abort_inbox);
 	list_init(&a->abort_replies);
@@ -401,8 +402,10 @@ int tgt_assoc_send_iov(struct tgt_assoc *a, struct iovec *iov, int max)
 
 void tgt_assoc_sent(struct tgt_assoc *a, size_t n)
 {
-	a->tx_since = 0; /* progress: what is left starts anew when it is gathered */
+	if (n > 0)
+		a->tx_since = 0; /* progress: what is left starts anew when it is gathered */
 	tcp_tx_sent(&a->tx, n);
+	tgt_lend_take_back(a);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@
 #include "base/list.h"
 #include "base/pool.h"
 #include "target/arena.h"
+#include "target/lend.h"
 #include "target/req.h"
 #include "target/stats.h"
 #include "target/target.h"
@@ -42,8 +43,8 @@ enum tgt_assoc_state {
 };
 
 enum {
-	/* Room for about 400 command capsules in one receive. */
-	TGT_STAGE_BYTES = 32 * 1024,
+	/* Room for 900 command capsules in one receive, or 15 that bring 4 KiB. */
+	TGT_STAGE_BYTES = 64 * 1024,
 	/* Fabrics and admin commands may bring this much in their capsule, whatever IOCCSZ says. */
 	TGT_CONTROL_CAPSULE_DATA = 8192,
 	/* PDUs taken from one connection before the others have their turn. */
@@ -99,6 +100,7 @@ struct tgt_assoc {
 	struct list parked;         /* PARKED */
 	struct list events;         /* PARKED too: Asynchronous Event Requests */
 	uint32_t event_count;
+	struct list lent;           /* SENDING, while their payload is lent by the store */
 	uint32_t sending;           /* requests in SENDING */
 	uint32_t in_flight;         /* requests that are not FREE */
 	uint32_t mutating;          /* of those in the store, the ones that change it */
@@ -115,6 +117,8 @@ struct tgt_assoc {
 	struct tgt_req *landing; /* whose payload the present PDU is; NULL: discarded */
 	bool capsule_waits;      /* the present capsule's data has no memory yet */
 	struct iovec land[TGT_BUF_IOV];
+
+	struct tgt_split split; /* of a block that was sent in part */
 
 	/* Memory. */
 	struct tgt_tenant *tenant; /* from Connect on: its host */
@@ -159,7 +163,7 @@ int tgt_assoc_recv_iov(struct tgt_assoc *a, struct iovec *iov, int max);
 void tgt_assoc_received(struct tgt_assoc *a, size_t n);
 /* Takes events until there are no more, the budget is used up, or something must be waited for. */
 void tgt_assoc_process(struct tgt_assoc *a);
-/* What to send next, and that it was taken. */
+/* What to send next, and how much of it was taken (0: nothing): always told before another turn. */
 int tgt_assoc_send_iov(struct tgt_assoc *a, struct iovec *iov, int max);
 void tgt_assoc_sent(struct tgt_assoc *a, size_t n);
 

@@ -77,7 +77,7 @@ static void step_end(struct tgt_conn *c)
 		/*
 		 * What is queued goes out; then we say that no more comes, and wait for the host.
 		 */
-		if (!tcp_tx_empty(&a->tx) || c->send_op.pending)
+		if (!tcp_tx_empty(&a->tx) || c->room_op.pending)
 			return;
 		if (!c->shut)
 			io_stream_shutdown(c->stream);
@@ -85,7 +85,7 @@ static void step_end(struct tgt_conn *c)
 		return;
 	}
 	close_stream(c);
-	if (c->recv_op.pending || c->send_op.pending)
+	if (c->recv_op.pending || c->room_op.pending)
 		return;
 	if (!c->released) {
 		c->released = true;
@@ -118,31 +118,49 @@ static void on_received(struct io_op *op)
 	tgt_conn_kick(c);
 }
 
-static void on_sent(struct io_op *op)
+static void send_failed(struct tgt_conn *c)
 {
-	struct tgt_conn *c = container_of(op, struct tgt_conn, send_op);
-	struct tgt_assoc *a = &c->assoc;
-
-	if (op->result >= 0) {
-		tgt_assoc_sent(a, (size_t)op->result);
-	} else {
-		tgt_assoc_kill(a, TARGET_CLOSE_HOST_RESET, false);
-		a->linger = false;
-	}
+	tgt_assoc_kill(&c->assoc, TARGET_CLOSE_HOST_RESET, false);
+	c->assoc.linger = false;
 	tgt_conn_kick(c);
 }
 
-static void start_send(struct tgt_conn *c)
+static void on_room(struct io_op *op)
 {
+	struct tgt_conn *c = container_of(op, struct tgt_conn, room_op);
+
+	if (op->result < 0)
+		send_failed(c);
+	tgt_conn_kick(c);
+}
+
+/* Sends what there is, and asks for room where that ends. */
+static void send_queued(struct tgt_conn *c)
+{
+	struct tgt_assoc *a = &c->assoc;
+	int64_t sent;
 	int n;
 
-	if (c->send_op.pending || !c->stream)
+	if (c->room_op.pending || !c->stream)
 		return;
-	if (c->assoc.state == TGT_ASSOC_DEAD && !c->assoc.linger)
+	if (a->state == TGT_ASSOC_DEAD && !a->linger)
 		return;
-	n = tgt_assoc_send_iov(&c->assoc, c->send_iov, TGT_CONN_SEND_IOV);
-	if (n > 0)
-		io_stream_send(c->stream, &c->send_op, c->send_iov, n, false);
+	for (int i = 0; i < TGT_CONN_SENDS; i++) {
+		n = tgt_assoc_send_iov(a, c->send_iov, TGT_CONN_SEND_IOV);
+		if (n == 0)
+			return;
+		sent = io_stream_send_now(c->stream, c->send_iov, n, false);
+		tgt_assoc_sent(a, sent > 0 ? (size_t)sent : 0);
+		if (sent == -EAGAIN) {
+			io_stream_wait_room(c->stream, &c->room_op);
+			return;
+		}
+		if (sent < 0) {
+			send_failed(c);
+			return;
+		}
+	}
+	tgt_conn_kick(c);
 }
 
 static void start_recv(struct tgt_conn *c)
@@ -213,13 +231,14 @@ static void flush(struct io_defer *d)
 		tgt_assoc_process(a);
 	if (a->more_input)
 		tgt_conn_kick(c);
+	/* First, because what is out is what a drain waits for. */
+	send_queued(c);
 	if (a->reactor->draining && (a->reactor->drain_now || tgt_assoc_quiet(a)))
 		tgt_assoc_kill(a, TARGET_CLOSE_DRAINED, false);
 	if (c->withdrawn && tgt_assoc_quiet(a))
 		tgt_assoc_kill(a, TARGET_CLOSE_WITHDRAWN, false);
 	if (a->state == TGT_ASSOC_DEAD)
 		begin_end(c);
-	start_send(c);
 	start_recv(c);
 	arm_timer(c);
 	tgt_reactor_note_arena(a->reactor);
@@ -325,7 +344,7 @@ int tgt_conn_new(struct tgt_reactor *r, struct io_sock *sock, struct tgt_listene
 		return err;
 	}
 	io_op_init(&c->recv_op, on_received);
-	io_op_init(&c->send_op, on_sent);
+	io_op_init(&c->room_op, on_room);
 	io_timer_init(&c->timer, on_timer);
 	io_timer_init(&c->barrier_timer, on_barrier_timer);
 	io_defer_init(&c->flush, flush);

@@ -22,6 +22,8 @@ enum {
 	TGT_CONN_RECV_IOV = TGT_BUF_IOV + 1,
 	/* Sends in one go at most; the kernel takes no more than this many vectors anyway. */
 	TGT_CONN_SEND_IOV = IO_MAX_IOV,
+	/* Sends in one turn before the others have theirs. */
+	TGT_CONN_SENDS = 8,
 };
 
 /* What another core wants; bits of tgt_conn.notices. */
@@ -40,7 +42,7 @@ struct tgt_conn {
 	struct list link;       /* in its reactor */
 	struct io_stream *stream;
 	struct io_op recv_op;
-	struct io_op send_op;
+	struct io_op room_op; /* the socket is full */
 	struct io_timer timer;
 	struct io_timer barrier_timer;
 	struct io_defer flush;

@@ -243,7 +243,13 @@ unsigned int tgt_io_fua(const struct tgt_req *req)
 
 static void exec_read(struct tgt_req *req)
 {
-	submit_range(req, STORE_READ, 0);
+	if (!req->lends) {
+		submit_range(req, STORE_READ, 0);
+		return;
+	}
+	if (req->timed)
+		tgt_timing_store(req);
+	tgt_io_complete(req, 0);
 }
 
 static void exec_write(struct tgt_req *req)
@@ -271,8 +277,12 @@ static void exec_write_zeroes(struct tgt_req *req)
 
 static struct nvme_status parse_read(struct tgt_req *req)
 {
+	struct nvme_status st;
+
 	tgt_timing_begin(req);
-	return parse_data(req, NVME_DIR_TO_HOST, false, exec_read);
+	st = parse_data(req, NVME_DIR_TO_HOST, false, exec_read);
+	req->lends = nvme_status_ok(st) && tgt_lend_possible(req);
+	return st;
 }
 
 static struct nvme_status parse_write(struct tgt_req *req)

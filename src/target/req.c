@@ -77,6 +77,7 @@ void tgt_req_begin(struct tgt_req *req, struct tgt_assoc *a, uint16_t tag,
 	req->data_len = 0;
 	req->xfer = 0;
 	req->reserve = false;
+	req->lends = false;
 	req->exec = NULL;
 	req->ns = NULL;
 	req->pin = NULL;
@@ -102,7 +103,7 @@ void tgt_req_complete(struct tgt_req *req, struct nvme_status status)
 	leave_lists(req);
 	if (req->fuse)
 		tgt_fused_ends(req);
-	if (req->pin) {
+	if (req->pin && !req->lends) {
 		tgt_ns_pin_put(req->pin);
 		req->pin = NULL;
 	}

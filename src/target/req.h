@@ -72,6 +72,9 @@ struct tgt_req {
 	uint32_t xfer;                  /* of those received, or queued for sending */
 	struct iovec part[TGT_BUF_IOV]; /* the vectors of that PDU */
 	bool reserve;                   /* the buffer is the association's reserve */
+	bool lends;                     /* no buffer: a Read that sends the store's memory, see lend.h */
+	const uint8_t *lent_at;         /* while it does: where the PDU's payload begins */
+	struct store_loan loan;
 
 	/*
 	 * What it does. @exec runs when the data is there; it ends in tgt_req_complete() or parks.

@@ -110,11 +110,14 @@ struct peer {
 	const char *hostnqn;
 	uint32_t maxh2cdata;
 	uint64_t patience; /* how long it waits for a PDU */
+	size_t sip;        /* receives so much at a time; 0: all there is */
 };
 
 /* Connected, nothing said yet. @listener: index, or -1: an in-process connection. */
 void peer_open(struct peer *p, struct rig *rig, int listener);
 void peer_close(struct peer *p);
+/* From its next receive on it takes so many bytes at a time; 0: all there is. */
+void peer_sip(struct peer *p, size_t bytes);
 /* Queues bytes; they go out as the rig runs. */
 void peer_bytes(struct peer *p, const void *bytes, size_t n);
 void peer_pdu(struct peer *p, struct tcp_tx_pdu *pdu);

@@ -10,6 +10,9 @@
  * that each connection has one buffer of its own: when the arena is empty, the capsule lands there,
  * its command goes to the store without needing the socket again, and the buffer is free for the
  * next one. Progress is slow then, but it is progress.
+ *
+ * What lies in memory needs none of this: a Read sends the store's own memory (lend.h), and a Write
+ * whose data came whole with its capsule takes it from where it was received.
  */
 #include "target/xfer.h"
 
@@ -20,6 +23,7 @@
 #include "target/assoc.h"
 #include "target/conn.h"
 #include "target/core.h"
+#include "target/fence.h"
 #include "target/fused.h"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -197,12 +201,36 @@ bool tgt_xfer_retry_capsule(struct tgt_assoc *a)
 	return true;
 }
 
+/*
+ * Whether the command needs its data no longer than until exec returns: a Write, on its own, into
+ * memory, that nothing holds up. Then the data may stay where it was received.
+ */
+static bool passes_through(const struct tgt_req *req)
+{
+	return !req->control && req->cmd.opc == NVME_NVM_WRITE &&
+	       nvme_cmd_fuse(&req->cmd) == NVME_FUSE_NONE && le64_to_cpu(req->cmd.sgl.addr) == 0 &&
+	       store_info(req->ns->store)->in_memory && !tgt_fence_holds(req->assoc);
+}
+
+static bool borrow_capsule(struct tgt_req *req, uint32_t capsule)
+{
+	const void *p = passes_through(req) ? tcp_rx_borrow(&req->assoc->rx) : NULL;
+
+	if (!p)
+		return false;
+	tgt_req_set_state(req, TGT_REQ_CAPSULE);
+	tgt_buf_lent(&req->buf, (void *)(uintptr_t)p, capsule);
+	return true;
+}
+
 /* Data that is in the capsule; the descriptor's offset and length lie within it. */
 void tgt_xfer_begin_capsule(struct tgt_req *req, uint32_t capsule)
 {
 	struct tgt_assoc *a = req->assoc;
 
 	a->landing = req;
+	if (borrow_capsule(req, capsule))
+		return;
 	if (get_for_capsule(req, capsule)) {
 		land_capsule(req);
 		return;
@@ -256,6 +284,10 @@ bool tgt_xfer_begin(struct tgt_req *req, uint32_t capsule)
 	st = tgt_xfer_check_sgl(req, capsule);
 	if (!nvme_status_ok(st)) {
 		tgt_req_complete(req, st);
+		return false;
+	}
+	if (req->lends) {
+		tgt_assoc_ready(req);
 		return false;
 	}
 	if (req->cmd.sgl.id == NVME_SGL_ID_IN_CAPSULE) {
@@ -420,14 +452,17 @@ static void send_chunk(struct tgt_req *req)
 {
 	struct tgt_assoc *a = req->assoc;
 	uint32_t offset = req->xfer;
-	uint32_t n = MIN(a->target->limits.c2h_chunk, req->data_len - offset);
-	bool last = offset + n == req->data_len;
-	int parts = slice(&req->buf, offset, n, req->part);
+	uint32_t left = req->data_len - offset;
+	uint32_t n = req->lends ? tgt_lend_chunk(req, left) : MIN(a->target->limits.c2h_chunk, left);
+	int parts = req->lends ? 0 : slice(&req->buf, offset, n, req->part);
+	bool last = n == left;
 
 	req->xfer += n;
 	req->data_pdu.sent = data_sent;
 	tcp_build_c2h_data(&a->tx, &req->data_pdu, tgt_req_cid(req), offset, req->part, parts, n,
 			   last, last && success_in_data(req));
+	if (req->lends)
+		tgt_lend_begin(req);
 	tcp_tx_push(&a->tx, &req->data_pdu);
 	if (last && !success_in_data(req))
 		send_rsp(req);
@@ -438,6 +473,8 @@ static void data_sent(struct tcp_tx_pdu *pdu)
 	struct tgt_req *req = container_of(pdu, struct tgt_req, data_pdu);
 	struct tgt_assoc *a = req->assoc;
 
+	if (req->lends)
+		tgt_lend_done(req);
 	if (req->xfer < req->data_len) {
 		if (a->state == TGT_ASSOC_DEAD)
 			tgt_req_release(req);
