@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/util.h"
@@ -118,6 +119,13 @@ void bench_note(struct bench_notes *notes, const char *fmt, ...)
 int bench_err(struct err *err, const struct pst_error *from)
 {
 	return err_set(err, from->code, "%s", from->text);
+}
+
+int bench_ready(const struct bench_target *t, struct err *err)
+{
+	int rc = t->ready ? t->ready(t->ready_arg) : 0;
+
+	return rc < 0 ? err_set(err, -rc, "it was not told to begin: %s", strerror(-rc)) : 0;
 }
 
 int bench_context(const struct bench_target *t, enum pst_mode mode, unsigned int threads, unsigned int inflight,

@@ -34,6 +34,12 @@ struct bench_target {
 	uint64_t spin_ns;
 	const struct bench_clock *clock;
 	atomic_bool *stop; /* set from a signal handler: finish early and report */
+	/*
+	 * Called once everything is open and nothing has begun, by the thread that called run; returns
+	 * when it may. -errno: give up. NULL: at once. So that several runs begin at one moment.
+	 */
+	int (*ready)(void *arg);
+	void *ready_arg;
 };
 
 /* One thing found wrong, as a sentence without its end. */
@@ -130,6 +136,8 @@ typedef void (*bench_live_fn)(const struct bench_live *live, void *arg);
 
 /* ---- used by both, from outside the files that measure -------------------------------------- */
 
+/* Calls ready, if there is one. */
+int bench_ready(const struct bench_target *t, struct err *err);
 /* A context that does I/O as @t says. Blocks. */
 int bench_context(const struct bench_target *t, enum pst_mode mode, unsigned int threads, unsigned int inflight,
 		  struct pst_context **ret_ctx, struct err *err);

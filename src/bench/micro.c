@@ -223,6 +223,8 @@ static int run_threads(struct micro *m, struct err *err)
 	atomic_store(&m->running, n);
 	gate_wait(&m->gate, n);
 	rc = n < m->thread_count ? -err->code : first_error(m, err);
+	if (rc == 0)
+		rc = bench_ready(&o->target, err);
 	m->abandoned = rc < 0;
 	m->begin_ns = o->target.clock->now() + o->warmup_ns;
 	m->end_ns = o->time_ns ? m->begin_ns + o->time_ns : UINT64_MAX;

@@ -141,6 +141,8 @@ static int run_ranks(struct train *t, struct err *err)
 	atomic_store(&t->running, n);
 	gate_wait(&t->gate, n);
 	rc = n < o->accelerators ? -err->code : check_ranks(t, err);
+	if (rc == 0)
+		rc = bench_ready(&o->target, err);
 	t->abandoned = rc < 0;
 	t->begin_ns = o->target.clock->now();
 	t->end_ns = o->time_ns ? t->begin_ns + o->time_ns : UINT64_MAX;

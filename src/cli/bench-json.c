@@ -275,3 +275,27 @@ int bench_train_json(const struct bench_request *q, const struct train_result *r
 	add_end(o, &r->all);
 	return cli_json_print(o);
 }
+
+/* ---- for the other workloads ----------------------------------------------------------------- */
+
+struct json_object *bench_json_begin(const struct bench_request *q, const struct bench_result *r)
+{
+	return begin(q, r);
+}
+
+void bench_json_figures_of(struct json_object *o, const struct bench_result *r)
+{
+	add_figures(o, r);
+}
+
+void bench_json_latency(struct json_object *o, const struct hist *h)
+{
+	add_latency(o, h);
+}
+
+void bench_json_rest(struct json_object *o, const struct bench_result *r, bool verify)
+{
+	add_cpu(o, r);
+	add_verify(o, verify, &r->verify);
+	add_end(o, r);
+}

@@ -214,3 +214,24 @@ int bench_train_text(const struct bench_request *q, const struct train_result *r
 		verified(&r->all.verify, "samples");
 	return notes(&r->all.notes);
 }
+
+/* ---- for the other workloads ----------------------------------------------------------------- */
+
+void bench_text_volumes(const struct bench_target *t, const struct bench_result *r)
+{
+	volumes(t, r);
+}
+
+void bench_text_latency(const char *what, const struct hist *h)
+{
+	latency(what, h);
+}
+
+int bench_text_rest(const struct bench_result *r, bool verify, const char *what)
+{
+	cpu(r);
+	errors(r);
+	if (verify)
+		verified(&r->verify, what);
+	return notes(&r->notes);
+}

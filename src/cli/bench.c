@@ -13,9 +13,10 @@
 
 #include "base/alloc.h"
 #include "base/parse.h"
+#include "cli/bench-more.h"
 #include "cli/volume.h"
 
-#define NOT_GIVEN UINT64_MAX
+#define NOT_GIVEN BENCH_NOT_GIVEN
 
 /* What the command line said; NOT_GIVEN and NULL where it did not. */
 static struct {
@@ -60,7 +61,7 @@ const struct cli_option bench_options[] = {
 	{ "require-path", 0, CLI_TEXT, &given.require, "host|staged|gdr|gds|emulated",
 	  "exit with 3 if data takes another way", NULL },
 	{ "workload", 'W', CLI_TEXT, &given.workload, "NAME",
-	  "feed accelerators: unet3d, resnet50, cosmoflow, retinanet, flux, dlrm", NULL },
+	  "unet3d, resnet50, cosmoflow, retinanet, flux, dlrm, checkpoint-save, checkpoint-restore, kv-cache", NULL },
 	{ "accelerator", 'A', CLI_TEXT, &given.accelerator, "NAME",
 	  "h100, a100, b200, mi355 (default h100, or the workload's first)", NULL },
 	{ "accelerators", 'N', CLI_COUNT, &given.accelerators, "N", "how many (default 1)", NULL },
@@ -69,6 +70,7 @@ const struct cli_option bench_options[] = {
 	{ "batch", 0, CLI_COUNT, &given.batch, "N", "samples per step (default: the workload's)", NULL },
 	{ "prefetch", 0, CLI_COUNT, &given.prefetch, "N", "batches read ahead (default 2)", NULL },
 	{ "compute-time", 0, CLI_DURATION, &given.compute, "TIME", "of one step (default: the workload's)", NULL },
+	BENCH_OPTIONS_MORE,
 	{ "label", 'l', CLI_TEXT, &given.label, "TEXT", "goes into the report", NULL },
 	CLI_OPTION_OUTPUT,
 	CLI_OPTIONS_IDENTITY,
@@ -146,7 +148,7 @@ static bench_live_fn live(void)
 	return isatty(STDERR_FILENO) == 1 ? show : NULL;
 }
 
-static void live_end(void)
+void bench_live_end(void)
 {
 	if (live())
 		fputs("\r\033[K", stderr);
@@ -199,7 +201,7 @@ static int parse_require(enum pst_path *ret)
 	return cli_usage("bench: --require-path '%s': expected host, staged, gdr, gds or emulated", given.require);
 }
 
-static int path_missed(enum pst_path taken)
+int bench_path_missed(enum pst_path taken)
 {
 	cli_error("bench: --require-path %s: data takes the path '%s'", given.require, pst_path_name(taken));
 	return CLI_REQUIRE;
@@ -210,7 +212,7 @@ static int check_path(const struct bench_target *t)
 {
 	enum pst_path certain = t->emulated ? PST_PATH_EMULATED : PST_PATH_HOST;
 
-	return t->require == PST_PATH_NONE || t->require == certain ? CLI_DONE : path_missed(certain);
+	return t->require == PST_PATH_NONE || t->require == certain ? CLI_DONE : bench_path_missed(certain);
 }
 
 static int parse_target(struct bench_target *t, int argc, char **argv)
@@ -384,8 +386,7 @@ static int parse_train(struct bench_request *q)
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-/* What is wrong goes to stderr as well, so that a script which only looks there sees it. */
-static int judge(const struct bench_result *r)
+int bench_judge(const struct bench_result *r)
 {
 	const struct bench_verify *v = &r->verify;
 	int rc = CLI_DONE;
@@ -404,13 +405,13 @@ static int run_micro(struct bench_request *q, struct micro_result *r)
 	struct err err = ERR_NULL;
 	int printed, rc = micro_run(&q->micro, r, &err);
 
-	live_end();
+	bench_live_end();
 	if (rc < 0)
 		return cli_error("%s", err_text(&err));
 	if (r->all.path_missed)
-		return path_missed(r->all.path_taken);
+		return bench_path_missed(r->all.path_taken);
 	printed = cli_json ? bench_micro_json(q, r) : bench_micro_text(q, r);
-	rc = judge(&r->all);
+	rc = bench_judge(&r->all);
 	return rc == CLI_DONE ? printed : rc;
 }
 
@@ -419,14 +420,72 @@ static int run_train(struct bench_request *q, struct train_result *r)
 	struct err err = ERR_NULL;
 	int printed, rc = train_run(&q->train, r, &err);
 
-	live_end();
+	bench_live_end();
 	if (rc < 0)
 		return cli_error("%s", err_text(&err));
 	if (r->all.path_missed)
-		return path_missed(r->all.path_taken);
+		return bench_path_missed(r->all.path_taken);
 	printed = cli_json ? bench_train_json(q, r) : bench_train_text(q, r);
-	rc = judge(&r->all);
+	rc = bench_judge(&r->all);
 	return rc == CLI_DONE ? printed : rc;
+}
+
+/* What only other kinds of run take. */
+static int only_training(void)
+{
+	const struct misplaced list[] = {
+		{ "io", given.io },
+		{ "read-percent", given.read_percent != NOT_GIVEN },
+		{ "passes", given.passes != NOT_GIVEN },
+		{ "rate", given.rate != NOT_GIVEN },
+		{ "continue-on-error", given.go_on },
+		{ "accelerator", given.accelerator },
+		{ "accelerators", given.accelerators != NOT_GIVEN },
+		{ "epochs", given.epochs != NOT_GIVEN },
+		{ "steps", given.steps != NOT_GIVEN },
+		{ "batch", given.batch != NOT_GIVEN },
+		{ "prefetch", given.prefetch != NOT_GIVEN },
+		{ "compute-time", given.compute != NOT_GIVEN },
+		{ NULL, false },
+	};
+
+	for (const struct misplaced *m = list; m->name; m++) {
+		if (m->given)
+			return cli_usage("bench: --%s has no meaning with --workload %s", m->name, given.workload);
+	}
+	return CLI_DONE;
+}
+
+static int check_more(void)
+{
+	const char *name = bench_more_misplaced(given.workload);
+
+	if (name && given.workload)
+		return cli_usage("bench: --%s has no meaning with --workload %s", name, given.workload);
+	if (name)
+		return cli_usage("bench: --%s has no meaning without --workload", name);
+	return bench_is_more(given.workload) ? only_training() : CLI_DONE;
+}
+
+static int run_more(struct bench_request *q)
+{
+	struct bench_common c = {
+		.workload = given.workload,
+		.depth = given.depth,
+		.queues = given.queues,
+		.threads = given.threads,
+		.block = given.block,
+		.time = given.time,
+		.warmup = given.warmup,
+		.offset = given.offset,
+		.size = given.size,
+		.seed = given.seed,
+		.verify = given.verify,
+		.overwrite = given.overwrite,
+		.live = live(),
+	};
+
+	return bench_more_run(q, &c);
 }
 
 int cmd_bench(int argc, char **argv)
@@ -437,11 +496,15 @@ int cmd_bench(int argc, char **argv)
 	int rc = parse_target(&q.target, argc, argv);
 
 	if (rc == CLI_DONE)
+		rc = check_more();
+	if (rc == CLI_DONE && !bench_is_more(given.workload))
 		rc = given.workload ? parse_train(&q) : parse_micro(&q);
 	if (rc != CLI_DONE)
 		return rc;
 	catch_signals();
 	/* Steps are timed by sleeping: by default the kernel may let a sleep last 50 us longer. */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+	if (bench_is_more(given.workload))
+		return run_more(&q);
 	return given.workload ? run_train(&q, &train) : run_micro(&q, &micro);
 }

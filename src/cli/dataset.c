@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "bench/generate.h"
 #include "bench/workload.h"
+#include "cli/scale.h"
 #include "cli/volume.h"
 
 #define NOT_GIVEN UINT64_MAX
@@ -25,21 +26,9 @@ static struct {
 } given = { .samples = NOT_GIVEN, .seed = NOT_GIVEN, .size = NOT_GIVEN, .stddev = NOT_GIVEN, .scale_ppm = PPM,
 	    .per_file = NOT_GIVEN, .rows = NOT_GIVEN };
 
-/* A decimal fraction to millionths, exactly: 0.25, 1, 2.5. */
 static int take_scale(const char *arg)
 {
-	char digits[24];
-	size_t whole = strcspn(arg, "."), places = arg[whole] ? strlen(arg + whole + 1) : 0;
-
-	if (whole == 0 || whole > 12 || places > 6 || (arg[whole] && places == 0))
-		return -EINVAL;
-	snprintf(digits, sizeof(digits), "%.*s%s%.*s", (int)whole, arg, arg[whole] ? arg + whole + 1 : "",
-		 (int)(6 - places), "000000");
-	if (strspn(digits, "0123456789") != strlen(digits))
-		return -EINVAL;
-	if (parse_u64(digits, &given.scale_ppm) < 0 || given.scale_ppm == 0)
-		return -EINVAL;
-	return 0;
+	return scale_parse(arg, &given.scale_ppm);
 }
 
 const struct cli_option dataset_options[] = {

@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 
-enum { OPTIONS_MAX = 48, OPTION_BASE = 256, HELP_COLUMN = 30 };
+enum { OPTIONS_MAX = 96, OPTION_BASE = 256, HELP_COLUMN = 30 };
 
 static const char *expected(const struct cli_option *o)
 {
