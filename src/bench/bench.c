@@ -121,6 +121,20 @@ int bench_err(struct err *err, const struct pst_error *from)
 	return err_set(err, from->code, "%s", from->text);
 }
 
+void bench_range(const struct bench_target *t, uint64_t volume_bytes, uint64_t offset, uint64_t size,
+		 uint64_t *ret_offset, uint64_t *ret_size)
+{
+	const uint64_t mib = 1 << 20;
+	uint64_t left = volume_bytes > offset ? volume_bytes - offset : 0, n = size ? size : left;
+
+	if (t->parts > 1) {
+		n = ALIGN_DOWN(n / t->parts, mib);
+		offset += n * t->part;
+	}
+	*ret_offset = offset;
+	*ret_size = n;
+}
+
 int bench_ready(const struct bench_target *t, struct err *err)
 {
 	int rc = t->ready ? t->ready(t->ready_arg) : 0;

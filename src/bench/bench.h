@@ -35,6 +35,12 @@ struct bench_target {
 	const struct bench_clock *clock;
 	atomic_bool *stop; /* set from a signal handler: finish early and report */
 	/*
+	 * A run may be one of several alike that share the volumes: this is part @part (from 0) of
+	 * @parts. Of training it has so many of the job's accelerators; of all else an equal part of
+	 * the range. 0: it is alone.
+	 */
+	unsigned int part, parts;
+	/*
 	 * Called once everything is open and nothing has begun, by the thread that called run; returns
 	 * when it may. -errno: give up. NULL: at once. So that several runs begin at one moment.
 	 */
@@ -136,6 +142,9 @@ typedef void (*bench_live_fn)(const struct bench_live *live, void *arg);
 
 /* ---- used by both, from outside the files that measure -------------------------------------- */
 
+/* The part of [@offset, @offset + @size) (@size 0: to the end) of a volume that is @t's: whole MiB. */
+void bench_range(const struct bench_target *t, uint64_t volume_bytes, uint64_t offset, uint64_t size,
+		 uint64_t *ret_offset, uint64_t *ret_size);
 /* Calls ready, if there is one. */
 int bench_ready(const struct bench_target *t, struct err *err);
 /* A context that does I/O as @t says. Blocks. */

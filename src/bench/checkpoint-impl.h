@@ -53,6 +53,8 @@ struct checkpoint {
 
 /* What a rank has of a checkpoint. */
 uint64_t checkpoint_rank_bytes(const struct checkpoint *c, unsigned int rank);
+/* Where on a volume the checkpoints' head lies. */
+uint64_t checkpoint_offset(const struct checkpoint *c, unsigned int volume);
 void *checkpoint_rank_main(void *arg);
 
 #endif

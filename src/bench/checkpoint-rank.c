@@ -65,7 +65,8 @@ static void submit(struct checkpoint_rank *r, uint64_t number, bool write)
 {
 	const struct checkpoint *c = r->c;
 	uint64_t slot = (number - 1) % c->book.slots;
-	uint64_t at = c->o->offset + BOOK_ROOM + slot * c->book.slot_bytes + r->index / c->volumes * c->part_bytes;
+	uint64_t at = checkpoint_offset(c, r->index % c->volumes) + BOOK_ROOM + slot * c->book.slot_bytes +
+		      r->index / c->volumes * c->part_bytes;
 	uint64_t bytes[PARTS] = { r->index < c->r->model.model_ranks ? c->model_bytes : 0, c->optimizer_bytes };
 	uint64_t key = hash_u64(hash_u64(HASH_INIT, c->book.run), number);
 
@@ -138,7 +139,7 @@ static void store(struct checkpoint_rank *r, uint64_t oldest, uint64_t newest)
 	b.volume = r->index;
 	b.oldest = oldest;
 	b.newest = newest;
-	if (book_store(r->mover.ctx, r->mover.vol, r->c->o->offset, &b, &err) < 0)
+	if (book_store(r->mover.ctx, r->mover.vol, checkpoint_offset(r->c, r->index), &b, &err) < 0)
 		fail(r, &err);
 }
 

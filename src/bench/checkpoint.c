@@ -67,11 +67,20 @@ static void plan_sizes(struct checkpoint *c)
 		r->checkpoint_bytes += checkpoint_rank_bytes(c, i);
 }
 
+uint64_t checkpoint_offset(const struct checkpoint *c, unsigned int volume)
+{
+	uint64_t offset, size;
+
+	bench_range(&c->o->target, c->r->all.info[volume].size_bytes, c->o->offset, c->o->size, &offset, &size);
+	return offset;
+}
+
 static uint64_t room_of(const struct checkpoint_options *o, const struct pst_volume_info *info)
 {
-	uint64_t left = info->size_bytes > o->offset ? info->size_bytes - o->offset : 0;
+	uint64_t offset, size;
 
-	return o->size ? MIN(o->size, left) : left;
+	bench_range(&o->target, info->size_bytes, o->offset, o->size, &offset, &size);
+	return info->size_bytes > offset ? MIN(size, info->size_bytes - offset) : 0;
 }
 
 static int plan_slots(struct checkpoint *c, struct err *err)
@@ -138,7 +147,7 @@ static int load_one(struct checkpoint *c, struct pst_context *ctx, unsigned int 
 	vo.read_only = true;
 	if (pst_volume_open(ctx, c->o->target.uris[i], &vo, &vol, &perr) < 0)
 		return bench_err(err, &perr);
-	rc = book_load(ctx, vol, c->o->offset, ret, err);
+	rc = book_load(ctx, vol, checkpoint_offset(c, i), ret, err);
 	pst_volume_close(vol);
 	return rc;
 }

@@ -62,15 +62,17 @@ void kv_part(const struct kv *kv, unsigned int index, uint64_t *ret_base, uint32
 {
 	const struct kv_options *o = kv->o;
 	unsigned int volumes = (unsigned int)o->target.uri_count, v = index % volumes;
-	uint64_t size = kv->r->all.info[v].size_bytes, left = size > o->offset ? size - o->offset : 0;
-	uint64_t room = o->size ? MIN(o->size, left) : left;
+	uint64_t size = kv->r->all.info[v].size_bytes, offset, room;
 	/* Threads on this volume. */
 	uint64_t n = o->threads / volumes + (v < o->threads % volumes);
-	uint64_t pages = MIN(room / n / kv->page_bytes, (uint64_t)UINT32_MAX);
+	uint64_t pages;
 
-	*ret_base = ALIGN_UP(o->offset, (uint64_t)KV_ALIGN) + index / volumes * pages * kv->page_bytes;
+	bench_range(&o->target, size, o->offset, o->size, &offset, &room);
+	room = size > offset ? MIN(room, size - offset) : 0;
+	pages = MIN(room / n / kv->page_bytes, (uint64_t)UINT32_MAX);
+	*ret_base = ALIGN_UP(offset, (uint64_t)KV_ALIGN) + index / volumes * pages * kv->page_bytes;
 	/* Rounding the offset up may have cost the last page. */
-	*ret_pages = (uint32_t)(pages > 0 && o->offset % KV_ALIGN ? pages - 1 : pages);
+	*ret_pages = (uint32_t)(pages > 0 && offset % KV_ALIGN ? pages - 1 : pages);
 }
 
 static int check_room(struct kv *kv, struct err *err)

@@ -105,8 +105,8 @@ struct micro {
 	uint64_t recent_bytes;
 };
 
-/* Blocks of the range of volume @i. */
-uint64_t micro_range(const struct micro_options *o, const struct pst_volume_info *info);
+/* Blocks of the range of a volume, and the byte where it begins. */
+uint64_t micro_range(const struct micro_options *o, const struct pst_volume_info *info, uint64_t *ret_offset);
 /* The part of @blocks that thread @t has. */
 void micro_part(const struct micro *m, uint64_t blocks, unsigned int t, uint64_t *ret_first,
 		uint64_t *ret_count);

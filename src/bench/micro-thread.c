@@ -38,7 +38,7 @@ static int open_lane(struct micro_thread *t, size_t i)
 	const struct micro_options *o = opts_of(t);
 	struct pst_volume_options vo = PST_OPTIONS(vo);
 	struct micro_lane *l = &t->lanes[i];
-	uint64_t first, count;
+	uint64_t first, count, offset, blocks;
 	struct pst_error perr;
 
 	l->thread = t;
@@ -51,8 +51,9 @@ static int open_lane(struct micro_thread *t, size_t i)
 		err_prefix(&t->err, "%s", l->uri);
 		return -perr.code;
 	}
-	micro_part(t->m, micro_range(o, &t->m->result->all.info[i]), t->index, &first, &count);
-	l->base = o->offset + first * o->block_bytes;
+	blocks = micro_range(o, &t->m->result->all.info[i], &offset);
+	micro_part(t->m, blocks, t->index, &first, &count);
+	l->base = offset + first * o->block_bytes;
 	pattern_init(&l->pattern, o->kind, count, o->passes, o->read_percent,
 		     hash_u64(hash_u64(hash_u64(HASH_INIT, o->seed), t->index), i));
 	if (micro_keeps_versions(o) && versions_init(&l->versions, count) < 0)

@@ -23,11 +23,12 @@
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
-uint64_t micro_range(const struct micro_options *o, const struct pst_volume_info *info)
+uint64_t micro_range(const struct micro_options *o, const struct pst_volume_info *info, uint64_t *ret_offset)
 {
-	uint64_t left = info->size_bytes > o->offset ? info->size_bytes - o->offset : 0;
+	uint64_t size;
 
-	return (o->size ? o->size : left) / o->block_bytes;
+	bench_range(&o->target, info->size_bytes, o->offset, o->size, ret_offset, &size);
+	return size / o->block_bytes;
 }
 
 void micro_part(const struct micro *m, uint64_t blocks, unsigned int t, uint64_t *ret_first,
@@ -89,13 +90,15 @@ static int check_range(const struct micro *m, const struct pst_volume_info *info
 		       struct err *err)
 {
 	const struct micro_options *o = m->opts;
+	uint64_t blocks, offset;
 
 	if (!range_within(o->offset, o->size, info->size_bytes))
 		return err_set(err, EINVAL, "%s: the range goes beyond the volume's %llu bytes", uri,
 			       (unsigned long long)info->size_bytes);
-	if (micro_range(o, info) < m->thread_count)
+	blocks = micro_range(o, info, &offset);
+	if (blocks < m->thread_count)
 		return err_set(err, EINVAL, "%s: the range has fewer blocks (%llu) than there are threads (%u)",
-			       uri, (unsigned long long)micro_range(o, info), m->thread_count);
+			       uri, (unsigned long long)blocks, m->thread_count);
 	return check_edges(m, info, uri, err);
 }
 
@@ -103,11 +106,12 @@ static int check_volumes(struct micro *m, struct err *err)
 {
 	const struct micro_options *o = m->opts;
 	const struct pst_volume_info *info = m->result->all.info;
+	uint64_t offset;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < o->target.uri_count; i++) {
 		rc = check_range(m, &info[i], o->target.uris[i], err);
-		m->blocks += micro_range(o, &info[i]);
+		m->blocks += micro_range(o, &info[i], &offset);
 		for (size_t k = 0; rc == 0 && pattern_writes(o->kind) && k < i; k++) {
 			if (probe_same(&info[i], &info[k]))
 				rc = err_set(err, EINVAL, "%s and %s are the same volume: their writes would overlap",

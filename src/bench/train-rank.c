@@ -110,8 +110,8 @@ static int open_feed(struct train_rank *r)
 	fo.batch = (uint32_t)(o->workload.batch / r->group_records) * r->group;
 	fo.prefetch = o->prefetch;
 	fo.seed = o->seed;
-	fo.rank = r->index;
-	fo.ranks = o->accelerators;
+	fo.ranks = o->accelerators * MAX(o->target.parts, 1u);
+	fo.rank = o->accelerators * o->target.part + r->index;
 	size = pst_feed_memory_size(r->ds, &fo);
 	rc = check_memory(r, size);
 	if (rc == 0)
@@ -125,7 +125,7 @@ static int open_feed(struct train_rank *r)
 		return err_set(&r->err, EINVAL,
 			       "the dataset has %llu samples; a step of %u accelerators takes %llu: make a larger "
 			       "one with 'penstock dataset create', or use --batch",
-			       samples, o->accelerators, (unsigned long long)o->workload.batch * o->accelerators);
+			       samples, fo.ranks, (unsigned long long)o->workload.batch * fo.ranks);
 	return 0;
 }
 
