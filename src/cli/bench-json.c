@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/hist-text.h"
 #include "cli/bench.h"
 #include "penstock.h"
 
@@ -107,8 +108,11 @@ static struct json_object *begin(const struct bench_request *q, const struct ben
 
 /* ---- figures ------------------------------------------------------------------------------- */
 
+bool bench_histograms;
+
 static void add_latency(struct json_object *o, const struct hist *h)
 {
+	static char text[HIST_TEXT_MAX];
 	struct json_object *l = cli_json_object(o, "latency_us");
 
 	cli_json_double(l, "mean", hist_mean(h) / 1e3);
@@ -118,6 +122,10 @@ static void add_latency(struct json_object *o, const struct hist *h)
 	cli_json_double(l, "p99_9", (double)hist_percentile(h, 99.9) / 1e3);
 	cli_json_double(l, "p99_99", (double)hist_percentile(h, 99.99) / 1e3);
 	cli_json_double(l, "max", h->count ? (double)h->max / 1e3 : 0);
+	if (!bench_histograms)
+		return;
+	hist_format(h, text, sizeof(text));
+	cli_json_str(o, "latency_histogram", text);
 }
 
 static void add_rates(struct json_object *o, uint64_t ns, uint64_t ops, uint64_t bytes)
@@ -281,6 +289,11 @@ int bench_train_json(const struct bench_request *q, const struct train_result *r
 struct json_object *bench_json_begin(const struct bench_request *q, const struct bench_result *r)
 {
 	return begin(q, r);
+}
+
+void bench_json_command(struct json_object *o)
+{
+	add_command(o);
 }
 
 void bench_json_figures_of(struct json_object *o, const struct bench_result *r)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/bench-more.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "cli/scale.h"
 
 struct bench_more bench_more = {
@@ -20,6 +23,25 @@ int bench_take_scale(const char *arg)
 int bench_take_think(const char *arg)
 {
 	return scale_parse(arg, &bench_more.think_ppm);
+}
+
+/* "2/3" */
+int bench_take_part(const char *arg)
+{
+	const char *slash = strchr(arg, '/');
+	uint64_t part, parts;
+	char digits[8];
+
+	if (!slash || slash - arg >= (ptrdiff_t)sizeof(digits))
+		return -EINVAL;
+	snprintf(digits, sizeof(digits), "%.*s", (int)(slash - arg), arg);
+	if (parse_u64(digits, &part) < 0 || parse_u64_between(slash + 1, 1, 4096, &parts) < 0)
+		return -EINVAL;
+	if (part < 1 || part > parts)
+		return -EINVAL;
+	bench_more.part = (unsigned int)part - 1;
+	bench_more.parts = (unsigned int)parts;
+	return 0;
 }
 
 enum { SAVE = 1, RESTORE = 2, KV = 4 };

@@ -25,12 +25,16 @@ struct bench_more {
 	const char *model, *class_mix, *user_kinds;
 	uint64_t ranks, scale_ppm, checkpoints, pause;
 	uint64_t users, turns, shared_prompts, last_turns, decode_reads, think_ppm;
+	/* of all kinds of run */
+	const char *clients, *token_file;
+	unsigned int part, parts; /* 0: not given */
 };
 
 extern struct bench_more bench_more;
 
 int bench_take_scale(const char *arg);
 int bench_take_think(const char *arg);
+int bench_take_part(const char *arg);
 
 #define BENCH_OPTIONS_MORE                                                                                        \
 	{ "model", 'm', CLI_TEXT, &bench_more.model, "NAME",                                                      \
@@ -54,7 +58,13 @@ int bench_take_think(const char *arg);
 	{ "decode-reads", 0, CLI_COUNT, &bench_more.decode_reads, "N",                                            \
 	  "how often a turn reads all of its cache again (default 0)", NULL },                                    \
 	{ "think", 0, CLI_CALL, NULL, "NUMBER", "users' thinking times this (default 1)", bench_take_think },     \
-	{ "turns", 0, CLI_COUNT, &bench_more.turns, "N", "end after so many turns (default: by --time)", NULL }
+	{ "turns", 0, CLI_COUNT, &bench_more.turns, "N", "end after so many turns (default: by --time)", NULL },   \
+	{ "clients", 'C', CLI_TEXT, &bench_more.clients, "HOST[:PORT],...",                                       \
+	  "measure from these machines at once, where 'penstock agent' runs (port 4430)", NULL },                 \
+	{ "token-file", 0, CLI_TEXT, &bench_more.token_file, "FILE", "secret that the agents know", NULL },       \
+	{ "part", 0, CLI_CALL, NULL, "I/N",                                                                       \
+	  "this is one of N alike: take the I-th part of the ranges, or of the accelerators", bench_take_part },  \
+	{ "histograms", 0, CLI_FLAG, &bench_histograms, NULL, "JSON has all latencies, to be merged", NULL }
 
 /* Is that workload one of these? */
 bool bench_is_more(const char *workload);

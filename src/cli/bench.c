@@ -13,7 +13,9 @@
 
 #include "base/alloc.h"
 #include "base/parse.h"
+#include "cli/agent-child.h"
 #include "cli/bench-more.h"
+#include "cli/clients.h"
 #include "cli/volume.h"
 
 #define NOT_GIVEN BENCH_NOT_GIVEN
@@ -229,6 +231,9 @@ static int parse_target(struct bench_target *t, int argc, char **argv)
 		.spin_ns = given.spin,
 		.clock = &clock_real,
 		.stop = &stop,
+		.part = bench_more.part,
+		.parts = bench_more.parts,
+		.ready = child_barrier(),
 	};
 	rc = parse_into(&t->emulated);
 	if (rc == CLI_DONE)
@@ -488,6 +493,46 @@ static int run_more(struct bench_request *q)
 	return bench_more_run(q, &c);
 }
 
+/* What an agent does not need to know, or decides itself. */
+static bool for_agents(const char *name)
+{
+	static const char *const ours[] = { "clients", "token-file", "label", "output-format", "histograms", "part" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
+		if (strcmp(name, ours[i]) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Whatever else was given is handed on, each option one word; what is wrong with it was said before. */
+static int run_clients(int argc, char **argv)
+{
+	struct json_object *list = json_object_new_array();
+	char word[1024];
+	int rc;
+
+	if (bench_more.parts > 0)
+		rc = cli_usage("bench: --part has no meaning with --clients, which are the parts");
+	else
+		rc = CLI_DONE;
+	for (size_t i = 0; i < cli_given_count; i++) {
+		const struct cli_given *g = &cli_given[i];
+
+		if (!for_agents(g->option->name))
+			continue;
+		snprintf(word, sizeof(word), "--%s%s%s", g->option->name, g->arg ? "=" : "", g->arg ? g->arg : "");
+		cli_json_str(list, NULL, word);
+	}
+	cli_json_str(list, NULL, "--");
+	for (int i = 0; i < argc; i++)
+		cli_json_str(list, NULL, argv[i]);
+	if (rc == CLI_DONE)
+		rc = clients_run(bench_more.clients, bench_more.token_file, list, given.label, &stop);
+	json_object_put(list);
+	return rc;
+}
+
 int cmd_bench(int argc, char **argv)
 {
 	static struct micro_result micro;
@@ -497,11 +542,15 @@ int cmd_bench(int argc, char **argv)
 
 	if (rc == CLI_DONE)
 		rc = check_more();
+	if (rc == CLI_DONE && bench_more.token_file && !bench_more.clients)
+		rc = cli_usage("bench: --token-file has no meaning without --clients");
 	if (rc == CLI_DONE && !bench_is_more(given.workload))
 		rc = given.workload ? parse_train(&q) : parse_micro(&q);
 	if (rc != CLI_DONE)
 		return rc;
 	catch_signals();
+	if (bench_more.clients)
+		return run_clients(argc, argv);
 	/* Steps are timed by sleeping: by default the kernel may let a sleep last 50 us longer. */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 	if (bench_is_more(given.workload))

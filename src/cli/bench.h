@@ -22,8 +22,12 @@ int bench_train_json(const struct bench_request *q, const struct train_result *r
 
 /* ---- for the files of the other workloads ---------------------------------------------------- */
 
+/* With each latency_us also all latencies, as text (base/hist-text.h). */
+extern bool bench_histograms;
+
 /* Parts of a report: what every kind of run has. The rest: cost, errors, checks, notes. */
 struct json_object *bench_json_begin(const struct bench_request *q, const struct bench_result *r);
+void bench_json_command(struct json_object *o);
 void bench_json_figures_of(struct json_object *o, const struct bench_result *r);
 void bench_json_latency(struct json_object *o, const struct hist *h);
 void bench_json_rest(struct json_object *o, const struct bench_result *r, bool verify);

@@ -71,6 +71,15 @@ extern const struct cli_command cli_commands[];
 int cli_parse(const struct cli_command *c, int argc, char **argv);
 void cli_help(const struct cli_command *c);
 
+/* Options as they were given, in order: for whoever hands them on. */
+struct cli_given {
+	const struct cli_option *option;
+	const char *arg; /* NULL: a flag */
+};
+
+extern struct cli_given cli_given[];
+extern size_t cli_given_count;
+
 /* "penstock: ..." on stderr; returns CLI_FAILED, or CLI_USAGE. */
 int cli_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 int cli_usage(const char *fmt, ...) PRINTF_LIKE(1, 2);
@@ -118,8 +127,9 @@ int cmd_read(int argc, char **argv);
 int cmd_write(int argc, char **argv);
 int cmd_dataset(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_agent(int argc, char **argv);
 
 extern const struct cli_option serve_options[], discover_options[], info_options[], read_options[],
-	write_options[], dataset_options[], bench_options[];
+	write_options[], dataset_options[], bench_options[], agent_options[];
 
 #endif

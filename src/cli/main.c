@@ -95,6 +95,20 @@ const struct cli_command cli_commands[] = {
 		.max_arguments = -1,
 		.run = cmd_bench,
 	},
+	{
+		.name = "agent",
+		.summary = "make this machine a client of 'bench --clients'",
+		.arguments = "--token-file FILE | --allow ADDR [options]",
+		.description =
+			"Waits for 'penstock bench --clients' on another machine, and runs what it asks for: one\n"
+			"measurement at a time, against volumes of NVMe/TCP targets. Whoever may ask decides what\n"
+			"this machine loads, so a secret or an address is needed. Prints one line\n"
+			"'ready listen=...' when it can be asked.",
+		.options = agent_options,
+		.min_arguments = 0,
+		.max_arguments = 0,
+		.run = cmd_agent,
+	},
 	{ .name = NULL },
 };
 

@@ -13,6 +13,11 @@
 
 enum { OPTIONS_MAX = 96, OPTION_BASE = 256, HELP_COLUMN = 30 };
 
+enum { GIVEN_MAX = 256 };
+
+struct cli_given cli_given[GIVEN_MAX];
+size_t cli_given_count;
+
 static const char *expected(const struct cli_option *o)
 {
 	switch (o->kind) {
@@ -132,6 +137,8 @@ int cli_parse(const struct cli_command *c, int argc, char **argv)
 			cli_usage("%s: --%s: '%s': expected %s", c->name, o->name, optarg, expected(o));
 			return -1;
 		}
+		if (cli_given_count < GIVEN_MAX)
+			cli_given[cli_given_count++] = (struct cli_given){ o, optarg };
 	}
 	arguments = argc - optind;
 	if (arguments < c->min_arguments) {
