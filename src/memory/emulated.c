@@ -25,6 +25,7 @@
 #include "base/parse.h"
 #include "base/util.h"
 #include "memory/region.h"
+#include "memory/stream.h"
 
 #define PAGE 4096u
 #define SECOND UINT64_C(1000000000)
@@ -247,7 +248,7 @@ static void job_effect(struct emulated *e, struct mem_job *job)
 		if (job->iov[i].iov_len == 0)
 			continue;
 		if (job->kind == MEM_JOB_IN)
-			memcpy(at, job->iov[i].iov_base, job->iov[i].iov_len);
+			mem_stream_copy(at, job->iov[i].iov_base, job->iov[i].iov_len);
 		else
 			memcpy(job->iov[i].iov_base, at, job->iov[i].iov_len);
 	}
