@@ -142,6 +142,12 @@ struct pst_volume_options {
 	uint64_t io_timeout_ns;     /* 0 = 30 s: a command older than this costs its connection */
 	uint64_t connect_timeout_ns; /* 0 = 10 s */
 	uint64_t loss_timeout_ns;   /* 0 = 600 s: give up reconnecting and fail what is waiting */
+	/*
+	 * How often a request is sampled: its timing is then exact, and a Penstock target says how long
+	 * it was where within the target. Requests of 64 KiB and more always are; of smaller ones one in
+	 * this many; 0 = 64. UINT32_MAX: none, and the target is not asked at all.
+	 */
+	uint32_t sample_every;
 };
 
 struct pst_volume_info {
@@ -162,11 +168,12 @@ struct pst_volume_info {
 	char firmware[12];
 	uint32_t nsid;
 	uint8_t uuid[16];
+	bool target_times; /* the target says, of sampled requests, where they were within it */
 };
 
 /*
  * URIs: nvme+tcp://HOST[:PORT]/SUBNQN[/NSID][?queues=4&depth=64&hdgst=1&ddgst=1&kato=5s
- * &io_timeout=30s&connect_timeout=10s&loss_timeout=600s], file:/path. Blocks until connected.
+ * &io_timeout=30s&connect_timeout=10s&loss_timeout=600s&sample=64|off], file:/path. Blocks until connected.
  */
 PST_API int pst_volume_open(struct pst_context *ctx, const char *uri,
 			    const struct pst_volume_options *opts, struct pst_volume **ret_vol,
@@ -175,17 +182,22 @@ PST_API void pst_volume_info(const struct pst_volume *vol, struct pst_volume_inf
 /* Waits for requests in flight, then disconnects in order. */
 PST_API void pst_volume_close(struct pst_volume *vol);
 
-/* Where a request spent its time, nanoseconds. Parts that cannot be seen are in @remote. */
+/*
+ * Where a request spent its time, nanoseconds: of one that took several commands, the one that was over
+ * last. The parts sum to @total. What a target other than Penstock's does cannot be seen, nor is it asked
+ * for small requests that are not sampled (pst_volume_options.sample_every): then @remote has it, and
+ * @network, @target_queue, @qos and @media are 0. Otherwise @remote is 0.
+ */
 struct pst_timing {
-	uint64_t total;
-	uint64_t client_queue; /* from submit until on the wire */
-	uint64_t network;      /* transfer, as far as this end can tell it from the target's work */
-	uint64_t target_queue;
-	uint64_t qos;
-	uint64_t media;
-	uint64_t staging; /* waiting for and copying by the copy engine */
-	uint64_t wakeup;  /* from arrival until the callback */
-	uint64_t remote;  /* network and target together, where the target does not tell */
+	uint64_t total;	       /* from submit until the callback */
+	uint64_t client_queue; /* from submit until on the wire: waiting for room in the volume's window */
+	uint64_t network;      /* from there on, without what the target says it spent: the way, both ways */
+	uint64_t target_queue; /* in the target, waiting for memory, for a fence, for its turn */
+	uint64_t qos;	       /* held back by the target on purpose */
+	uint64_t media;	       /* in the target's store, or the file */
+	uint64_t staging;      /* waiting for and copying by the copy engine */
+	uint64_t wakeup;       /* from arrival until the callback */
+	uint64_t remote;       /* network and target together */
 };
 
 struct pst_completion {
@@ -193,6 +205,7 @@ struct pst_completion {
 	uint16_t nvme_status; /* SCT << 8 | SC when the error came from a controller, else 0 */
 	enum pst_path path;
 	uint64_t bytes; /* moved; on error: 0, and the destination's contents are undefined */
+	bool sampled;	/* timing is exact; where not, it is so to a turn of the I/O thread */
 	struct pst_timing timing;
 	void *user;
 };

@@ -112,6 +112,7 @@ struct bench_result {
 	uint64_t bytes;
 	struct hist latency;	 /* ns */
 	struct pst_timing split; /* ns, sums: where the time went */
+	uint64_t split_ops;	 /* of how many ops that is: of those that were sampled, if any were */
 	uint64_t path_bytes[BENCH_PATHS];
 	struct bench_cpu cpu;
 	uint64_t errors;

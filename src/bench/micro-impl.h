@@ -68,7 +68,8 @@ struct micro_thread {
 	uint64_t published_ns;
 
 	struct micro_side side[2];
-	struct pst_timing timing;
+	struct pst_timing timing[2]; /* of I/Os that were not sampled, that were */
+	uint64_t timing_ops[2];
 	uint64_t path_bytes[BENCH_PATHS];
 	uint64_t errors;
 	char first_error[320];

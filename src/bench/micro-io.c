@@ -104,7 +104,8 @@ static void record(struct micro_thread *t, const struct micro_slot *s, const str
 	side->ops++;
 	side->bytes += c->bytes;
 	t->path_bytes[c->path] += c->bytes;
-	bench_timing_add(&t->timing, &c->timing);
+	bench_timing_add(&t->timing[c->sampled], &c->timing);
+	t->timing_ops[c->sampled]++;
 	t->last_ns = now;
 }
 

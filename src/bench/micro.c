@@ -254,13 +254,26 @@ static void merge_thread(struct micro_result *r, const struct micro_thread *t)
 	}
 	for (int i = 0; i < BENCH_PATHS; i++)
 		r->all.path_bytes[i] += t->path_bytes[i];
-	bench_timing_add(&r->all.split, &t->timing);
 	if (r->all.errors == 0 && t->errors > 0)
 		memcpy(r->all.first_error, t->first_error, sizeof(r->all.first_error));
 	r->all.errors += t->errors;
 	r->all.trouble.retries += t->trouble.retries;
 	r->all.trouble.reconnects += t->trouble.reconnects;
 	bench_verify_merge(&r->all.verify, &t->verify);
+}
+
+/* Where time went, of the I/Os that know it best. */
+static void merge_split(struct micro *m)
+{
+	struct bench_result *r = &m->result->all;
+	int best = 0;
+
+	for (unsigned int i = 0; i < m->thread_count; i++)
+		best |= m->threads[i].timing_ops[1] > 0;
+	for (unsigned int i = 0; i < m->thread_count; i++) {
+		bench_timing_add(&r->split, &m->threads[i].timing[best]);
+		r->split_ops += m->threads[i].timing_ops[best];
+	}
 }
 
 static void collect(struct micro *m)
@@ -278,6 +291,7 @@ static void collect(struct micro *m)
 		merge_thread(r, &m->threads[i]);
 		end = MAX(end, m->threads[i].end_ns);
 	}
+	merge_split(m);
 	r->all.ns = end > m->begin_ns ? end - m->begin_ns : 0;
 }
 

@@ -102,7 +102,8 @@ static void write_and_read(void)
 	ok(bench_main_path(r.all.path_bytes) == PST_PATH_HOST && r.all.ns > 0, "path and time are known");
 	sum = split->client_queue + split->network + split->target_queue + split->qos + split->media +
 	      split->staging + split->wakeup + split->remote;
-	ok(sum > 0 && sum <= split->total, "so is where time was spent");
+	ok(sum > 0 && sum == split->total, "so is where time was spent, to the nanosecond");
+	ok(r.all.split_ops > 0 && r.all.split_ops <= r.all.ops, "of those that were sampled");
 
 	o = options(PATTERN_RANDREAD);
 	o.passes = 3;

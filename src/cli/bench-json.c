@@ -77,6 +77,7 @@ static void fill_target(struct json_object *t, const struct pst_volume_info *i)
 	cli_json_u64(t, "block_bytes", i->block_bytes);
 	cli_json_u64(t, "max_transfer_bytes", i->max_transfer_bytes);
 	cli_json_bool(t, "volatile_cache", i->volatile_cache);
+	cli_json_bool(t, "times", i->target_times);
 	if (!i->subsystem_nqn[0])
 		return;
 	cli_json_str(t, "address", i->address);
@@ -222,7 +223,10 @@ int bench_micro_json(const struct bench_request *q, const struct micro_result *r
 	split = cli_json_object(o, "latency_split_us");
 	for (int i = 0; i < BENCH_PARTS; i++)
 		cli_json_double(split, bench_part_name(i),
-				r->all.ops ? (double)bench_part(&r->all.split, i) / 1e3 / (double)r->all.ops : 0);
+				r->all.split_ops ? (double)bench_part(&r->all.split, i) / 1e3 /
+							   (double)r->all.split_ops
+						 : 0);
+	cli_json_u64(o, "latency_split_ops", r->all.split_ops);
 	if (q->micro.kind == PATTERN_MIXED) {
 		add_side(o, "read", &r->side[0], r->all.ns);
 		add_side(o, "write", &r->side[1], r->all.ns);

@@ -27,6 +27,8 @@ static void arrived(struct io_msg *m)
 {
 	struct request *r = container_of(m, struct request, msg);
 
+	if (!r->sampled)
+		r->sampled = port_samples(r->port, r->length);
 	port_submit(r->port, r);
 }
 
@@ -65,7 +67,8 @@ static int submit(struct pst_volume *vol, const struct request *what, pst_callba
 	r->port = choose_port(vol);
 	w = r->port->worker;
 	here = !w->running || pthread_equal(pthread_self(), w->thread);
-	r->submit_ns = here ? io_now(w->loop) : io_now_precise(w->loop);
+	r->sampled = here && port_samples(r->port, r->length);
+	r->submit_ns = here && !r->sampled ? io_now(w->loop) : io_now_precise(w->loop);
 	atomic_fetch_add_explicit(&vol->refs, 1, memory_order_relaxed);
 	/* A request of no bytes is over at once, but never from inside the call that made it. */
 	if (here && (r->length > 0 || r->kind == REQUEST_FLUSH)) {

@@ -91,6 +91,7 @@ static void remember(struct nvme *n, const struct host_ctrl_info *i)
 	snprintf(about->subsystem_nqn, sizeof(about->subsystem_nqn), "%s", i->subnqn);
 	io_addr_format(&i->addr, about->address);
 	about->nsid = n->nsid;
+	about->target_times = i->times;
 	memcpy(about->uuid, n->ns.uuid.b, sizeof(about->uuid));
 	nvme_text_decode(i->id->mn, sizeof(i->id->mn), about->model, sizeof(about->model));
 	nvme_text_decode(i->id->sn, sizeof(i->id->sn), about->serial, sizeof(about->serial));
@@ -165,6 +166,9 @@ static void io_done(struct host_io *io)
 	c->nvme_status = io->error ? (uint16_t)(io->status.sct << 8 | io->status.sc) : 0;
 	c->sent_ns = io->sent_ns;
 	c->last_ns = io->last_ns;
+	c->has_times = io->has_times;
+	if (io->has_times)
+		c->times = io->times;
 	if (io->tries > 1)
 		n->retries += io->tries - 1;
 	c->done(c);
@@ -185,6 +189,7 @@ static void submit(struct backend *b, struct backend_cmd *c)
 	io->done = io_done;
 	io->kind = kinds[c->kind];
 	io->fua = false;
+	io->timed = c->sampled;
 	io->nsid = n->nsid;
 	io->slba = c->offset / n->ns.block;
 	io->nlb = (uint32_t)(c->length / n->ns.block);
@@ -207,6 +212,7 @@ static void describe(struct backend *b, struct pst_volume_info *ret_info)
 	memcpy(ret_info->serial, about->serial, sizeof(ret_info->serial));
 	memcpy(ret_info->firmware, about->firmware, sizeof(ret_info->firmware));
 	ret_info->nsid = about->nsid;
+	ret_info->target_times = about->target_times;
 }
 
 static void stats(struct backend *b, struct pst_volume_stats *s)
@@ -268,6 +274,7 @@ static int open_ctrl(struct nvme *n, const struct backend_options *o)
 	c.connect_timeout_ns = o->connect_timeout_ns;
 	c.io_timeout_ns = o->io_timeout_ns;
 	c.loss_timeout_ns = o->loss_timeout_ns;
+	c.times = o->times;
 	c.event = on_event;
 	c.arg = n;
 	return host_ctrl_new(n->b.loop, &c, &n->ctrl, &n->err);

@@ -40,6 +40,9 @@ struct backend_cmd {
 	/* Loop times: on its way out; all of the answer is in. 0 = never. */
 	uint64_t sent_ns;
 	uint64_t last_ns;
+	bool sampled;	/* sent_ns is to be exact, and @times asked for */
+	bool has_times;	/* of its time between, the target has said: */
+	struct nvme_times times;
 
 	/* private to the backend */
 	struct host_io host;
@@ -99,6 +102,7 @@ struct backend_options {
 	uint64_t io_timeout_ns;
 	uint64_t connect_timeout_ns;
 	uint64_t loss_timeout_ns;
+	bool times; /* ask the target where sampled commands were, if it can tell */
 };
 
 /* Called once, from a turn of the loop or from inside open: @b, or NULL and @err. */

@@ -81,6 +81,7 @@ static void request_finish(struct port *p, struct request *r)
 		.nvme_status = r->nvme_status,
 		.path = path_of(r),
 		.bytes = r->error ? 0 : r->length,
+		.sampled = r->sampled,
 		.timing = r->timing,
 		.user = r->user,
 	};
@@ -98,29 +99,11 @@ static bool all_issued(const struct request *r)
 
 /* ---- the end of a command ------------------------------------------------------------------ */
 
-static void stamp(struct command *c)
-{
-	struct request *r = c->req;
-	/* The backend's times are its loop's, which may be those of the turn's begin. */
-	uint64_t sent = MAX(c->b.sent_ns ? c->b.sent_ns : c->issued_ns, r->submit_ns);
-	uint64_t last = MAX(c->b.last_ns, sent), landed = MAX(c->landed_ns, last);
-	uint64_t end = MAX(now(c->port), landed), fetch_ns = MIN(c->fetch_ns, sent - r->submit_ns);
-	/* A write's copy out of the device comes before it is sent. */
-	struct pst_timing *t = &r->timing;
-
-	*t = (struct pst_timing){ .total = end - r->submit_ns, .staging = landed - last + fetch_ns };
-	t->client_queue = sent - r->submit_ns - fetch_ns;
-	if (c->port->backend->info.remote)
-		t->remote = last - sent;
-	else
-		t->media = last - sent;
-	t->wakeup = end - landed;
-}
-
 static void command_end(struct command *c)
 {
 	struct port *p = c->port;
 	struct request *r = c->req;
+	bool last;
 
 	if (c->piece) {
 		void *piece = c->piece;
@@ -132,13 +115,15 @@ static void command_end(struct command *c)
 		r->error = c->error;
 		r->nvme_status = c->b.nvme_status;
 	}
-	stamp(c);
+	r->commands--;
+	last = r->commands == 0 && all_issued(r);
+	if (last)
+		command_stamp(c);
 	c->state = COMMAND_FREE;
 	c->req = NULL;
 	list_add_head(&p->free, &c->link);
 	p->in_flight--;
-	r->commands--;
-	if (r->commands == 0 && all_issued(r)) {
+	if (last) {
 		if (r->queued) {
 			list_del(&r->link);
 			r->queued = false;
@@ -369,6 +354,7 @@ static void piece_free(struct mem_staging_wait *w, void *piece)
 {
 	struct port *p = container_of(w, struct port, piece_wait);
 
+	port_unblocked(p);
 	p->piece_waiting = false;
 	p->piece = piece;
 	port_pump(p);
@@ -392,6 +378,7 @@ static bool get_piece(struct port *p, struct request *r, struct landing *l, void
 		return true;
 	p->piece_from = l;
 	p->piece_waiting = true;
+	port_blocked(p, l);
 	mem_staging_wait_init(&p->piece_wait, piece_free);
 	mem_staging_wait(l->staging, &p->piece_wait);
 	return false;
@@ -414,6 +401,9 @@ static bool issue(struct port *p, struct request *r)
 	c->piece = piece;
 	c->landing = l;
 	c->landed_ns = c->fetch_ns = 0;
+	c->blocked_ns = port_blocked_ns(p) - r->blocked_ns;
+	c->b.sampled = r->sampled;
+	c->b.has_times = false;
 	c->b.sent_ns = c->b.last_ns = 0;
 	c->b.nvme_status = 0;
 	c->issued_ns = now(p);
@@ -469,6 +459,7 @@ void port_enqueue(struct port *p, struct request *r)
 		request_finish(p, r);
 		return;
 	}
+	r->blocked_ns = port_blocked_ns(p);
 	list_add_tail(&p->waiting, &r->link);
 	r->queued = true;
 	port_pump(p);
@@ -488,6 +479,7 @@ int port_new(struct worker *w, struct pst_volume *vol, struct backend *b, struct
 	p->vol = vol;
 	p->backend = b;
 	p->command_count = n;
+	p->until_sample = vol->sample_every;
 	list_init(&p->free);
 	list_init(&p->waiting);
 	p->commands = mem_calloc(n, sizeof(*p->commands));

@@ -17,6 +17,17 @@
 #define ALIGN_DOWN_ANY(v, to) ((v) - (v) % (to))
 #define ALIGN_UP_ANY(v, to)   (DIV_ROUND_UP(v, to) * (to))
 
+/*
+ * Which requests are sampled: small ones now and then, since it costs each a completion that would
+ * otherwise be a flag, and three looks at the clock; large ones always, since beside their bytes that is
+ * nothing, and it is theirs that a batch waits for last.
+ */
+enum {
+	TIMING_ALWAYS_BYTES = 64 << 10,
+	TIMING_EVERY = 64, /* unless the volume's options say otherwise */
+};
+#define TIMING_NEVER UINT32_MAX
+
 struct port;
 
 enum request_kind {
@@ -37,6 +48,7 @@ struct request {
 	bool waited; /* by pst_wait() */
 	bool in_writes;
 	bool queued; /* in port->waiting */
+	bool sampled; /* timing is exact, and asked of the target */
 	size_t mem_offset;
 	uint64_t offset;
 	uint64_t length;
@@ -50,7 +62,8 @@ struct request {
 	int error;
 	uint16_t nvme_status;
 	uint64_t submit_ns;
-	struct pst_timing timing; /* of the command that was done last */
+	uint64_t blocked_ns; /* port_blocked_ns() when it came */
+	struct pst_timing timing;
 	struct pst_completion completion;
 };
 
@@ -81,6 +94,7 @@ struct command {
 	int error;
 	uint64_t issued_ns;
 	uint64_t landed_ns;
+	uint64_t blocked_ns; /* of its request's wait, what was the copy engine's */
 	uint64_t fetch_ns; /* how long a write's data took to come out of a device */
 };
 
@@ -98,6 +112,10 @@ struct port {
 	bool piece_waiting;
 	bool pumping;
 	void *piece; /* came for the request at the head */
+	bool blocked_on_copies;	/* the port waits for a piece, and copies hold most of them */
+	uint64_t blocked_since;
+	uint64_t blocked_ns;	/* how long that was so in all */
+	uint32_t until_sample;	/* small requests to come until one is sampled */
 	uint8_t *blocks;  /* command_count blocks */
 	uint8_t *scratch; /* where bytes go that nobody asked for */
 	/* Written by the port's thread alone, read by any. */
@@ -114,6 +132,7 @@ struct pst_volume {
 	/* Requests in flight and the volume's own hold; who brings it to 0 signals closing. */
 	atomic_uint refs;
 	struct worker_event *closing;
+	uint32_t sample_every; /* of small requests one in so many; TIMING_NEVER */
 
 	/* Writes in flight and held back, to keep edges apart; see edge.c. */
 	bool many; /* several ports: writes_lock is needed */
@@ -133,6 +152,18 @@ void port_submit(struct port *p, struct request *r);
 void port_enqueue(struct port *p, struct request *r);
 /* Makes commands of what waits, as far as there are commands and staging. */
 void port_pump(struct port *p);
+
+/* ---- timing.c ---------------------------------------------------------------------------- */
+
+/* Whether the next request, of that length, is to be sampled. The port's thread. */
+bool port_samples(struct port *p, uint64_t length);
+/* The port begins to wait for a staging piece of @l's, and has one. */
+void port_blocked(struct port *p, const struct landing *l);
+void port_unblocked(struct port *p);
+/* How long this port has waited for the copy engine, ever. */
+uint64_t port_blocked_ns(const struct port *p);
+/* The last command of a request is over: where the request's time went. */
+void command_stamp(const struct command *c);
 
 /* ---- edge.c ------------------------------------------------------------------------------ */
 

@@ -19,13 +19,14 @@ static void taken(void)
 	is_str(u.address, "10.0.0.1", "its address");
 	is_str(u.subnqn, NQN, "its subsystem");
 	is_u64(u.nsid, 1, "namespace 1");
-	is_i64(uri_parse("nvme+tcp://[fe80::1%eth0]:4421/" NQN "/7?queues=4&depth=64&hdgst=1&ddgst=1&kato=2s&"
+	is_i64(uri_parse("nvme+tcp://[fe80::1%eth0]:4421/" NQN "/7?queues=4&depth=64&hdgst=1&ddgst=1&sample=7&kato=2s&"
 			 "io_timeout=500ms&connect_timeout=1s&loss_timeout=60s",
 			 &u, &err),
 	       0, "everything: %s", err.text);
 	is_str(u.address, "[fe80::1%eth0]:4421", "its address");
 	is_u64(u.nsid, 7, "its namespace");
 	ok(u.queues == 4 && u.depth == 64 && u.hdgst && u.ddgst, "its queues and digests");
+	is_u64(u.sample_every, 7, "one request in seven is sampled");
 	ok(u.kato_ns == 2000000000 && u.io_timeout_ns == 500000000, "its times");
 	ok(u.connect_timeout_ns == 1000000000 && u.loss_timeout_ns == 60000000000, "and the others");
 	is_i64(uri_parse("nvme+tcp://h/nqn.2014-08.org.nvmexpress:uuid:f0f0f0f0-0000-4000-8000-000000000001", &u,
@@ -34,6 +35,8 @@ static void taken(void)
 	is_i64(uri_parse("nvme+tcp://h/nqn.2026-11.io.penstock:a/b/c/12", &u, &err), 0, "an NQN with slashes");
 	is_str(u.subnqn, "nqn.2026-11.io.penstock:a/b/c", "keeps them");
 	is_u64(u.nsid, 12, "and the last number is the namespace");
+	is_i64(uri_parse("nvme+tcp://h/" NQN "?sample=off", &u, &err), 0, "none is: %s", err.text);
+	is_u64(u.sample_every, UINT32_MAX, "and that is something else than the default");
 	is_i64(uri_parse("nvme+tcp://h/" NQN "?", &u, &err), 0, "a query of nothing");
 	is_i64(uri_parse("file:/tmp/a.img", &u, &err), 0, "a file");
 	is_str(u.path, "/tmp/a.img", "its path");
@@ -58,6 +61,7 @@ static void not_taken(void)
 	refused("/tmp/a.img", "file:");
 	refused("nvme+tcp://", "HOST");
 	refused("nvme+tcp:///" NQN, "HOST");
+	refused("nvme+tcp://h/" NQN "?sample=0", "off or a number");
 	refused("nvme+tcp://h", "SUBNQN");
 	refused("nvme+tcp://h/", "NQN");
 	refused("nvme+tcp://h/default", "NQN");

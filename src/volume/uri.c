@@ -11,7 +11,7 @@
 
 #define NVME_TCP "nvme+tcp://"
 
-enum value { VALUE_COUNT, VALUE_FLAG, VALUE_TIME };
+enum value { VALUE_COUNT, VALUE_FLAG, VALUE_TIME, VALUE_SAMPLE };
 
 static const struct option {
 	const char *name;
@@ -24,6 +24,7 @@ static const struct option {
 	{ "depth", VALUE_COUNT, offsetof(struct uri, depth), URI_DEPTH_MAX, URI_NVME_TCP },
 	{ "hdgst", VALUE_FLAG, offsetof(struct uri, hdgst), 1, URI_NVME_TCP },
 	{ "ddgst", VALUE_FLAG, offsetof(struct uri, ddgst), 1, URI_NVME_TCP },
+	{ "sample", VALUE_SAMPLE, offsetof(struct uri, sample_every), URI_SAMPLE_MAX, URI_NVME_TCP },
 	{ "kato", VALUE_TIME, offsetof(struct uri, kato_ns), 0, URI_NVME_TCP },
 	{ "io_timeout", VALUE_TIME, offsetof(struct uri, io_timeout_ns), 0, URI_NVME_TCP },
 	{ "connect_timeout", VALUE_TIME, offsetof(struct uri, connect_timeout_ns), 0, URI_NVME_TCP },
@@ -46,6 +47,13 @@ static int set_option(struct uri *u, const struct option *o, const char *value, 
 		if (parse_u64_between(value, 1, o->max, &v) < 0)
 			return err_set(err, EINVAL, "%s: '%s': expected a number from 1 to %llu", o->name, value,
 				       (unsigned long long)o->max);
+		*(uint32_t *)field = (uint32_t)v;
+		return 0;
+	case VALUE_SAMPLE:
+		v = UINT32_MAX;
+		if (strcmp(value, "off") != 0 && parse_u64_between(value, 1, o->max, &v) < 0)
+			return err_set(err, EINVAL, "%s: '%s': expected off or a number from 1 to %llu", o->name,
+				       value, (unsigned long long)o->max);
 		*(uint32_t *)field = (uint32_t)v;
 		return 0;
 	case VALUE_FLAG:
@@ -94,7 +102,7 @@ static int parse_query(struct uri *u, char *query, struct err *err)
 			return bad(err, "option", word,
 				   u->kind == URI_FILE
 					   ? "direct"
-					   : "one of queues, depth, hdgst, ddgst, kato, io_timeout, "
+					   : "one of queues, depth, hdgst, ddgst, sample, kato, io_timeout, "
 					     "connect_timeout, loss_timeout");
 		rc = set_option(u, o, value, err);
 		if (rc < 0)

@@ -28,6 +28,7 @@ struct uri {
 	/* Options; 0 = not given. */
 	uint32_t queues;
 	uint32_t depth;
+	uint32_t sample_every; /* UINT32_MAX: off */
 	bool hdgst;
 	bool ddgst;
 	bool has_direct;
@@ -41,6 +42,7 @@ struct uri {
 #define URI_DEFAULT_PORT 4420
 #define URI_QUEUES_MAX	 64
 #define URI_DEPTH_MAX	 1024
+#define URI_SAMPLE_MAX	 1000000
 
 int uri_parse(const char *text, struct uri *ret_uri, struct err *err);
 

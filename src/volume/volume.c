@@ -167,6 +167,7 @@ static struct backend_options settle(const struct pst_context *ctx, const struct
 		.io_timeout_ns = pick(o->io_timeout_ns, u->io_timeout_ns, 30 * second),
 		.connect_timeout_ns = pick(o->connect_timeout_ns, u->connect_timeout_ns, 10 * second),
 		.loss_timeout_ns = pick(o->loss_timeout_ns, u->loss_timeout_ns, 600 * second),
+		.times = pick(o->sample_every, u->sample_every, TIMING_EVERY) != TIMING_NEVER,
 	};
 }
 
@@ -190,6 +191,7 @@ static int open_volume(struct pst_context *ctx, const char *text, const struct p
 	atomic_init(&vol->refs, 1);
 	atomic_fetch_add(&ctx->objects, 1);
 	bo = settle(ctx, o, uri, text);
+	vol->sample_every = (uint32_t)pick(o->sample_every, uri->sample_every, TIMING_EVERY);
 	rc = ports_open(vol, &bo, uri->kind, err);
 	mem_free(uri);
 	if (rc < 0) {
