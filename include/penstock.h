@@ -377,7 +377,11 @@ struct pst_feed_options {
 	size_t struct_size;
 	uint32_t batch;    /* samples per batch; 0 = 1 */
 	uint32_t prefetch; /* batches read ahead; 0 = 2 */
-	uint32_t inflight; /* requests in flight at most; 0 = chosen from the volume's queues and depth */
+	/*
+	 * Requests in flight at most; 0: as many bytes as the way to the data holds twice over, which is
+	 * measured, and at most 128 requests, or as many as the volume's queues take.
+	 */
+	uint32_t inflight;
 	uint32_t request_bytes; /* samples are read in requests of at most this; 0 = the volume's optimum */
 	uint64_t seed;
 	bool sequential; /* no shuffle */
@@ -406,7 +410,11 @@ struct pst_batch {
 	uint64_t bytes;
 	enum pst_path path;
 	uint64_t wait_ns;          /* how long pst_feed_next() waited for it, calls that timed out included */
-	struct pst_timing stall; /* that wait, by what the request that arrived last was doing; sums to wait_ns */
+	/*
+	 * That wait, by what the request that arrived last was doing, and before it was submitted the one
+	 * whose arrival made room for it, and so on back to the wait's begin. Sums to wait_ns.
+	 */
+	struct pst_timing stall;
 	void *priv;
 };
 

@@ -4,9 +4,9 @@
  * a sample, as far as there is memory, batches to hold, and requests allowed in flight. A batch
  * is handed out when its last byte has landed.
  *
- * The stall of a batch is the time pst_feed_next() waited for it. It belongs to the request that
- * arrived last, and is cut, from its end backwards, by what that request was doing: so the parts
- * sum to the wait exactly, and what lies before the request was even sent counts as client queue.
+ * The stall of a batch is the time pst_feed_next() waited for it, split by what the request that
+ * arrived last, and those that it had to wait for, were doing: stall.h. How much is under way at a
+ * time is decided by window.h, unless the user has.
  *
  * Threads: callbacks come on I/O threads, the other calls from the user's one; one lock.
  */
@@ -19,6 +19,8 @@
 #include "feed/dataset.h"
 #include "feed/place.h"
 #include "feed/plan.h"
+#include "feed/stall.h"
+#include "feed/window.h"
 #include "volume/options.h"
 #include "volume/request.h"
 
@@ -26,6 +28,7 @@ enum {
 	BATCH_MAX = 1 << 20,
 	PREFETCH_MAX = 1024,
 	INFLIGHT_MAX = 1024,
+	INFLIGHT_MIN = 128, /* small requests at a time, unless the user says otherwise */
 	REQUEST_MIN = 1 << 20, /* a request is not smaller than this unless its sample is */
 	STARVED_RETRY_NS = 1000000,
 };
@@ -41,7 +44,8 @@ struct feed_batch {
 	struct pst_batch_sample *samples;
 	uint64_t *left; /* bytes missing of each sample */
 	enum pst_path path;
-	struct pst_timing last; /* of the request that arrived last */
+	struct pst_timing last; /* of the request that arrived last, from the wait's begin on, */
+	uint64_t last_ns;	/* and when it did; 0: before anybody waited */
 };
 
 /* One request in flight. */
@@ -51,6 +55,8 @@ struct feed_read {
 	struct feed_batch *batch;
 	uint32_t sample;
 	uint64_t length;
+	uint64_t mark; /* window_issued() */
+	struct stall_chain chain;
 };
 
 struct pst_feed {
@@ -59,8 +65,11 @@ struct pst_feed {
 	struct pst_feed_options opts;
 	struct plan plan;
 	struct place place;
+	struct window window;
+	struct stall stall;
 	uint64_t epoch;
 	bool started;
+	bool adapts; /* the window decides how much is in flight, besides opts.inflight */
 	uint64_t waited; /* ns, by calls that ran into their time limit, for the batch to be given next */
 
 	pthread_mutex_t lock;
@@ -120,14 +129,15 @@ static void batch_begin(struct pst_feed *f, struct feed_batch *b)
 	b->given = false;
 	b->path = PST_PATH_NONE;
 	b->last = (struct pst_timing){ .total = 0 };
+	b->last_ns = 0;
 	for (uint32_t i = 0; i < b->count; i++) {
 		b->samples[i] = (struct pst_batch_sample){ .index = plan_sample(&f->plan, b->number, i) };
 		sample_begin(f, b, i);
 	}
 }
 
-/* The next request of sample @i. False: not now. */
-static bool issue_read(struct pst_feed *f, struct feed_batch *b, uint32_t i)
+/* The next request of sample @i, for which that with @chain made room. False: not now. */
+static bool issue_read(struct pst_feed *f, struct feed_batch *b, uint32_t i, const struct stall_chain *chain)
 {
 	struct pst_batch_sample *s = &b->samples[i];
 	uint64_t n = MIN(s->size - f->sample_done, (uint64_t)f->opts.request_bytes);
@@ -135,10 +145,12 @@ static bool issue_read(struct pst_feed *f, struct feed_batch *b, uint32_t i)
 	struct pst_sample what;
 	int rc;
 
-	if (list_empty(&f->free))
+	if (list_empty(&f->free) || (f->adapts && !window_room(&f->window, n)))
 		return false;
 	r = list_first_entry(&f->free, struct feed_read, link);
 	*r = (struct feed_read){ .link = r->link, .feed = f, .batch = b, .sample = i, .length = n };
+	if (chain)
+		r->chain = *chain;
 	pst_dataset_sample(f->ds, s->index, &what);
 	rc = pst_read(f->ds->vol, f->mem, s->mem_offset + f->sample_done, what.offset + f->sample_done, n,
 		      arrived, r);
@@ -148,13 +160,14 @@ static bool issue_read(struct pst_feed *f, struct feed_batch *b, uint32_t i)
 	}
 	INVARIANT(rc == 0);   /* the index was checked against the volume, the place against the memory */
 	list_del(&r->link);
+	r->mark = window_issued(&f->window, n);
 	f->in_flight++;
 	f->sample_done += n;
 	return true;
 }
 
 /* All requests of sample @i, as far as they may be. True: they are all under way. */
-static bool issue_sample(struct pst_feed *f, struct feed_batch *b, uint32_t i)
+static bool issue_sample(struct pst_feed *f, struct feed_batch *b, uint32_t i, const struct stall_chain *chain)
 {
 	struct pst_batch_sample *s = &b->samples[i];
 
@@ -165,7 +178,7 @@ static bool issue_sample(struct pst_feed *f, struct feed_batch *b, uint32_t i)
 		f->sample_done = 0;
 	}
 	while (f->sample_done < s->size) {
-		if (!issue_read(f, b, i))
+		if (!issue_read(f, b, i, chain))
 			return false;
 	}
 	if (s->size == 0)
@@ -174,8 +187,11 @@ static bool issue_sample(struct pst_feed *f, struct feed_batch *b, uint32_t i)
 	return true;
 }
 
-/* Reads on as far as there is memory, and requests to be had. With the lock held. */
-static void issue(struct pst_feed *f)
+/*
+ * Reads on as far as there is memory, and requests to be had. @chain: of the request whose arrival made
+ * room; NULL: something else did. With the lock held.
+ */
+static void issue(struct pst_feed *f, const struct stall_chain *chain)
 {
 	f->starved = false;
 	while (!f->abandoned && f->next_issue < f->plan.batches &&
@@ -185,7 +201,7 @@ static void issue(struct pst_feed *f)
 		if (b->number != f->next_issue)
 			batch_begin(f, b);
 		while (b->issued < b->count) {
-			if (!issue_sample(f, b, b->issued))
+			if (!issue_sample(f, b, b->issued, chain))
 				return;
 			b->issued++;
 		}
@@ -199,6 +215,7 @@ static void arrived(const struct pst_completion *c, void *user)
 	struct pst_feed *f = r->feed;
 	struct feed_batch *b = r->batch;
 	struct pst_batch_sample *s = &b->samples[r->sample];
+	struct stall_chain chain;
 
 	pthread_mutex_lock(&f->lock);
 	list_add_tail(&f->free, &r->link);
@@ -206,11 +223,15 @@ static void arrived(const struct pst_completion *c, void *user)
 	if (c->error && !s->error)
 		s->error = c->error;
 	b->path = c->path;
-	b->last = c->timing;
+	window_arrived(&f->window, r->length, c->error ? 0 : c->timing.total, c->timing.media, r->mark);
+	if (f->stall.waiting)
+		b->last_ns = now(f);
+	chain = stall_arrived(&f->stall, &r->chain, &c->timing, b->last_ns);
+	b->last = f->stall.waiting ? chain.sum : c->timing;
 	b->left[r->sample] -= r->length;
 	if (b->left[r->sample] == 0)
 		sample_end(f, b);
-	issue(f);
+	issue(f, &chain);
 	if (f->abandoned && f->in_flight == 0)
 		pthread_cond_signal(&f->changed);
 	pthread_mutex_unlock(&f->lock);
@@ -242,34 +263,9 @@ static bool pass(struct pst_feed *f, uint64_t deadline)
 	return true;
 }
 
-/* Takes up to @want from @left; what the request was doing while the batch was waited for. */
-static uint64_t cut(uint64_t want, uint64_t *left)
-{
-	uint64_t n = MIN(want, *left);
-
-	*left -= n;
-	return n;
-}
-
-static struct pst_timing attribute(uint64_t wait, const struct pst_timing *t)
-{
-	struct pst_timing s = { .total = wait };
-	uint64_t left = wait;
-
-	s.wakeup = cut(t->wakeup, &left);
-	s.staging = cut(t->staging, &left);
-	s.remote = cut(t->remote, &left);
-	s.media = cut(t->media, &left);
-	s.qos = cut(t->qos, &left);
-	s.target_queue = cut(t->target_queue, &left);
-	s.network = cut(t->network, &left);
-	s.client_queue = left;
-	return s;
-}
-
 int pst_feed_next(struct pst_feed *f, uint64_t timeout_ns, struct pst_batch *ret_batch)
 {
-	uint64_t begun = now(f), deadline;
+	uint64_t begun = now(f), deadline, end;
 	struct feed_batch *b;
 	bool in_time = true;
 
@@ -280,16 +276,17 @@ int pst_feed_next(struct pst_feed *f, uint64_t timeout_ns, struct pst_batch *ret
 		return f->started ? 0 : -EINVAL;
 	}
 	b = &f->ring[f->next_give % f->ring_size];
-	issue(f);
+	issue(f, NULL);
 	while (in_time && (b->number != f->next_give || b->issued < b->count || b->missing > 0)) {
 		/* The user holds every batch there is room for: nothing can ever arrive. */
 		if (f->in_flight == 0 && !f->starved && f->next_free < f->next_give) {
 			pthread_mutex_unlock(&f->lock);
 			return -EDEADLK;
 		}
+		stall_begin(&f->stall, begun);
 		in_time = pass(f, deadline);
 		if (f->starved)
-			issue(f);
+			issue(f, NULL);
 	}
 	if (b->number != f->next_give || b->missing > 0 || b->issued < b->count) {
 		f->waited += now(f) - begun;
@@ -298,6 +295,8 @@ int pst_feed_next(struct pst_feed *f, uint64_t timeout_ns, struct pst_batch *ret
 	}
 	b->given = true;
 	f->next_give++;
+	end = now(f);
+	stall_end(&f->stall);
 	*ret_batch = (struct pst_batch){
 		.epoch = f->epoch,
 		.number = b->number,
@@ -305,11 +304,11 @@ int pst_feed_next(struct pst_feed *f, uint64_t timeout_ns, struct pst_batch *ret
 		.samples = b->samples,
 		.bytes = b->bytes,
 		.path = b->path,
-		.wait_ns = f->waited + (now(f) - begun),
+		.wait_ns = f->waited + (end - begun),
 		.priv = b,
 	};
 	f->waited = 0;
-	ret_batch->stall = attribute(ret_batch->wait_ns, &b->last);
+	ret_batch->stall = stall_split(&b->last, ret_batch->wait_ns, b->last_ns ? end - b->last_ns : 0);
 	pthread_mutex_unlock(&f->lock);
 	return 1;
 }
@@ -323,7 +322,7 @@ void pst_feed_release(struct pst_feed *f, struct pst_batch *batch)
 	place_free_to(&f->place, b->end);
 	b->given = false;
 	f->next_free++;
-	issue(f);
+	issue(f, NULL);
 	pthread_mutex_unlock(&f->lock);
 	batch->priv = NULL;
 }
@@ -348,11 +347,12 @@ int pst_feed_start(struct pst_feed *f, uint64_t epoch)
 	f->epoch = epoch;
 	f->started = true;
 	f->waited = 0;
+	stall_end(&f->stall);
 	f->next_issue = f->next_give = f->next_free = 0;
 	f->placed = false;
 	for (uint32_t i = 0; i < f->ring_size; i++)
 		f->ring[i].number = UINT64_MAX;
-	issue(f);
+	issue(f, NULL);
 	pthread_mutex_unlock(&f->lock);
 	return 0;
 }
@@ -373,8 +373,9 @@ static void defaults(struct pst_feed_options *o, const struct pst_volume *vol)
 	o->group = o->group ? o->group : 1;
 	if (o->request_bytes == 0)
 		o->request_bytes = MAX(i->optimal_bytes, (uint32_t)REQUEST_MIN);
+	/* What a volume does not take at once waits there, where it shows. */
 	if (o->inflight == 0)
-		o->inflight = (uint32_t)MIN(depth, (uint64_t)INFLIGHT_MAX);
+		o->inflight = (uint32_t)MIN(MAX(depth, (uint64_t)INFLIGHT_MIN), (uint64_t)INFLIGHT_MAX);
 }
 
 static uint64_t rounded(uint64_t size)
@@ -426,6 +427,19 @@ static int check(const struct pst_dataset *ds, const struct pst_memory *mem, con
 	return 0;
 }
 
+/* Beyond what is staged there is nothing to be had: it would wait for pieces. */
+static uint64_t most_in_flight(const struct pst_memory *mem)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned int i = 0; mem->landings && i < mem->ctx->worker_count; i++) {
+		const struct mem_staging *s = mem->landings[i].staging;
+
+		bytes += (uint64_t)mem_staging_count(s) * mem_staging_piece(s);
+	}
+	return mem->landings ? bytes : UINT64_MAX;
+}
+
 static int ring_new(struct pst_feed *f)
 {
 	f->ring_size = f->opts.prefetch + 1;
@@ -463,6 +477,8 @@ int pst_feed_new(struct pst_dataset *ds, struct pst_memory *mem, const struct ps
 	cond_init_monotonic(&f->changed);
 	rc = options_take(&f->opts, sizeof(f->opts), opts, opts ? opts->struct_size : 0, &err);
 	if (rc == 0) {
+		f->adapts = f->opts.inflight == 0;
+		window_init(&f->window, most_in_flight(mem));
 		defaults(&f->opts, ds->vol);
 		rc = check(ds, mem, &f->opts, &err);
 	}
