@@ -24,13 +24,6 @@ bool tgt_access_host(const struct tgt_subsys *s, const char *hostnqn)
 	return false;
 }
 
-bool tgt_access_still(const struct tgt_assoc *a)
-{
-	if (a->ctrl && !tgt_access_host(a->ctrl->subsys, a->ctrl->host.nqn))
-		return false;
-	return !a->listener || !a->listener->closing;
-}
-
 bool tgt_access_listener(const struct tgt_subsys *s, const struct tgt_listener *l)
 {
 	if (!l)
@@ -43,4 +36,14 @@ bool tgt_access_listener(const struct tgt_subsys *s, const struct tgt_listener *
 		if (strcmp(l->nqns[i], s->nqn) == 0)
 			return true;
 	return false;
+}
+
+bool tgt_access_still(const struct tgt_assoc *a)
+{
+	const struct tgt_ctrl *c = a->ctrl;
+
+	if (!c)
+		return !a->listener || !a->listener->closing;
+	return tgt_access_host(c->subsys, c->host.nqn) &&
+	       tgt_access_listener(c->subsys, a->listener);
 }

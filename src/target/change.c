@@ -397,19 +397,41 @@ static struct tgt_listener *find_listener(struct target *t, const struct io_addr
 	return found;
 }
 
+static int no_listener(const struct io_addr *addr, struct err *err)
+{
+	char text[IO_ADDR_TEXT];
+
+	io_addr_format(addr, text);
+	return err_set(err, ENOENT, "nobody listens on %s here", text);
+}
+
+int target_listener_update(struct target *t, const struct target_listener_config *c,
+			   struct err *err)
+{
+	struct tgt_listener *l;
+	int r = begin(t, err);
+
+	if (r < 0)
+		return r;
+	l = find_listener(t, &c->addr);
+	r = l ? tgt_listener_update(l, c, err) : no_listener(&c->addr, err);
+	if (r == 0) {
+		tgt_discovery_changed(t);
+		tgt_reactors_enforce(t);
+	}
+	return end(t, r);
+}
+
 int target_listener_remove(struct target *t, const struct io_addr *addr, struct err *err)
 {
 	struct tgt_listener *l;
-	char text[IO_ADDR_TEXT];
 	int r = begin(t, err);
 
 	if (r < 0)
 		return r;
 	l = find_listener(t, addr);
-	if (!l) {
-		io_addr_format(addr, text);
-		return end(t, err_set(err, ENOENT, "nobody listens on %s here", text));
-	}
+	if (!l)
+		return end(t, no_listener(addr, err));
 	/* A drain may have closed it meanwhile; twice does no harm. */
 	tgt_reactor_call(l->reactor, tgt_listener_close, l, err);
 	tgt_discovery_changed(t);

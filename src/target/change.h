@@ -68,6 +68,12 @@ int target_subsys_allow(struct target *t, const char *nqn, bool any, const char 
 /* Binds and accepts; @ret_addr (may be NULL) is what it is really bound to. Errors of bind(2). */
 int target_listener_add(struct target *t, const struct target_listener_config *c,
 			struct io_addr *ret_addr, struct err *err);
+/*
+ * Of the listener that is bound to @c->addr: which subsystems are reached there, and what the
+ * discovery log says. What came in there for another subsystem is closed.
+ */
+int target_listener_update(struct target *t, const struct target_listener_config *c,
+			   struct err *err);
 /* By the address it is bound to. What came in there is closed. */
 int target_listener_remove(struct target *t, const struct io_addr *addr, struct err *err);
 

@@ -20,28 +20,52 @@ enum {
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static int copy_nqns(struct tgt_listener *l, const struct target_listener_config *c,
-		     struct err *err)
+static void free_nqns(char **nqns, size_t count)
 {
-	struct target *t = l->target;
+	for (size_t i = 0; i < count; i++)
+		mem_free(nqns[i]);
+	mem_free(nqns);
+}
 
-	l->nqns = mem_calloc(c->nqn_count, sizeof(*l->nqns));
-	if (!l->nqns)
+static bool known(struct target *t, const char *nqn)
+{
+	bool found;
+
+	target_lock(t);
+	found = tgt_subsys_find(t, nqn);
+	target_unlock(t);
+	return found;
+}
+
+int tgt_listener_update(struct tgt_listener *l, const struct target_listener_config *c,
+			struct err *err)
+{
+	char **nqns = mem_calloc(c->nqn_count, sizeof(*nqns)), **old;
+	size_t n = 0, old_count;
+	int r = 0;
+
+	if (!nqns)
 		return err_set(err, ENOMEM, "no memory for a listener");
-	for (; l->nqn_count < c->nqn_count; l->nqn_count++) {
-		const char *nqn = c->nqns[l->nqn_count];
-		bool known;
-
-		target_lock(t);
-		known = tgt_subsys_find(t, nqn);
-		target_unlock(t);
-		if (!known)
-			return err_set(err, EINVAL,
-				       "a listener names '%.223s', which is no subsystem", nqn);
-		l->nqns[l->nqn_count] = mem_strdup(nqn);
-		if (!l->nqns[l->nqn_count])
-			return err_set(err, ENOMEM, "no memory for a listener");
+	for (; r == 0 && n < c->nqn_count; n++) {
+		nqns[n] = mem_strdup(c->nqns[n]);
+		if (!nqns[n])
+			r = err_set(err, ENOMEM, "no memory for a listener");
+		else if (!known(l->target, nqns[n]))
+			r = err_set(err, EINVAL,
+				    "a listener names '%.223s', which is no subsystem", nqns[n]);
 	}
+	if (r < 0) {
+		free_nqns(nqns, n);
+		return r;
+	}
+	target_lock(l->target);
+	old = l->nqns;
+	old_count = l->nqn_count;
+	l->nqns = nqns;
+	l->nqn_count = n;
+	l->advertise = c->advertise;
+	target_unlock(l->target);
+	free_nqns(old, old_count);
 	return 0;
 }
 
@@ -58,9 +82,8 @@ int tgt_listener_new(struct target *t, uint16_t index, const struct target_liste
 	l->index = index;
 	l->closing = true; /* until it is started */
 	l->addr = c->addr;
-	l->advertise = c->advertise;
 	l->reactor = &t->reactors[index % t->reactor_count];
-	r = copy_nqns(l, c, err);
+	r = tgt_listener_update(l, c, err);
 	if (r < 0) {
 		tgt_listener_put(l);
 		return r;
@@ -81,9 +104,7 @@ struct tgt_listener *tgt_listener_put(struct tgt_listener *l)
 	if (!l || atomic_fetch_sub(&l->refs, 1) > 1)
 		return NULL;
 	INVARIANT(!l->io && !l->accept_op.pending);
-	for (size_t i = 0; i < l->nqn_count; i++)
-		mem_free(l->nqns[i]);
-	mem_free(l->nqns);
+	free_nqns(l->nqns, l->nqn_count);
 	return mem_free(l);
 }
 

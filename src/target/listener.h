@@ -35,6 +35,9 @@ struct tgt_listener {
 /* The subsystems of @t exist. -ENOMEM; -EINVAL with a sentence. */
 int tgt_listener_new(struct target *t, uint16_t index, const struct target_listener_config *c,
 		     struct tgt_listener **ret_listener, struct err *err);
+/* What @c says of it but for the address; afterwards the caller tells whom that concerns. */
+int tgt_listener_update(struct tgt_listener *l, const struct target_listener_config *c,
+			struct err *err);
 struct tgt_listener *tgt_listener_get(struct tgt_listener *l);
 /* The last one frees: it is closed then, or was never started. Takes NULL, returns NULL. */
 struct tgt_listener *tgt_listener_put(struct tgt_listener *l);

@@ -229,6 +229,11 @@ void target_drain(struct target *t, bool now)
 		tgt_reactor_drain(&t->reactors[i]);
 }
 
+bool target_is_draining(const struct target *t)
+{
+	return target_draining(t);
+}
+
 bool target_drained(const struct target *t)
 {
 	return target_draining(t) && atomic_load(&t->live) == 0;

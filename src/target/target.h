@@ -147,6 +147,8 @@ int target_run(struct target *t);
  * handler.
  */
 void target_drain(struct target *t, bool now);
+/* target_drain() was called. Any thread. */
+bool target_is_draining(const struct target *t);
 /* Nothing is open any more and no store operation is in flight. On loops: turn them until then. */
 bool target_drained(const struct target *t);
 
