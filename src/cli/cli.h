@@ -121,6 +121,7 @@ void cli_progress_update(struct cli_progress *p, uint64_t done);
 void cli_progress_end(struct cli_progress *p);
 
 int cmd_serve(int argc, char **argv);
+int cmd_ctl(int argc, char **argv);
 int cmd_discover(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_read(int argc, char **argv);
@@ -129,7 +130,7 @@ int cmd_dataset(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 
-extern const struct cli_option serve_options[], discover_options[], info_options[], read_options[],
+extern const struct cli_option serve_options[], ctl_options[], discover_options[], info_options[], read_options[],
 	write_options[], dataset_options[], bench_options[], agent_options[];
 
 #endif

@@ -24,6 +24,26 @@ const struct cli_command cli_commands[] = {
 		.run = cmd_serve,
 	},
 	{
+		.name = "ctl",
+		.summary = "look at a running target, and change it",
+		.arguments = "[options] SUBCOMMAND",
+		.description =
+			"Talks to a running 'penstock serve' over its control socket.\n\n"
+			"  status                          listeners, subsystems, namespaces, controllers\n"
+			"  stats                           counters and latencies\n"
+			"  ns add STORE                    serve one namespace more\n"
+			"  ns remove|resize|set NSID       stop serving it, take over its size, write access\n"
+			"  listener add|remove tcp://ADDR:PORT\n"
+			"  subsys add|remove NQN\n"
+			"  host allow|deny HOSTNQN|any     who may connect\n"
+			"  reload                          read the configuration file again\n"
+			"  drain                           end it, in peace",
+		.options = ctl_options,
+		.min_arguments = 1,
+		.max_arguments = 3,
+		.run = cmd_ctl,
+	},
+	{
 		.name = "discover",
 		.summary = "list the subsystems that a discovery controller knows",
 		.arguments = "[options] [tcp://]ADDR[:PORT]",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * penstock serve: a target from a configuration, run until a signal. Here words become things:
- * addresses, stores, cores; every error names the word.
+ * penstock serve: a target from a configuration, run until a signal. What the words mean is settled
+ * by ops/site.h; here are the options, the signals and the supervisor.
  */
 #include <errno.h>
 #include <signal.h>
@@ -13,14 +13,18 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
+#include "base/check.h"
 #include "cli/cli.h"
-#include "nvme/nqn.h"
 #include "ops/config.h"
+#include "ops/control.h"
+#include "ops/site.h"
 #include "target/target.h"
 
-enum { CORES_MAX = 256, READY_MAX = 4096 };
-#define DEFAULT_PORT 4420
+enum {
+	READY_MAX = 4096,
+	/* On top of the time for a drain: for stores to end what they have begun. */
+	END_GRACE_S = 5,
+};
 
 static struct {
 	const char *config;
@@ -32,6 +36,7 @@ static struct {
 	const char *model;
 	const char *cores;
 	const char *log_level;
+	const char *control;
 	uint64_t spin_ns;
 	uint64_t arena;
 	uint64_t depth;
@@ -61,8 +66,10 @@ const struct cli_option serve_options[] = {
 	{ "io-queues", 0, CLI_COUNT, &given.io_queues, "N", "I/O queues of a controller at most", NULL },
 	{ "connections", 0, CLI_COUNT, &given.connections, "N", "connections at most", NULL },
 	{ "arena", 0, CLI_SIZE, &given.arena, "SIZE", "memory for data in flight (default 128M)", NULL },
-	{ "drain", 0, CLI_DURATION, &given.drain_ns, "TIME",
-	  "at SIGTERM, how long commands in flight may take", NULL },
+	{ "drain-timeout", 0, CLI_DURATION, &given.drain_ns, "TIME",
+	  "at SIGTERM, how long commands in flight may take (default 5s)", NULL },
+	{ "control", 0, CLI_TEXT, &given.control, "PATH|none",
+	  "socket for penstock ctl (default: see penstock-ctl(1))", NULL },
 	{ "log-level", 0, CLI_TEXT, &given.log_level, "error|warn|info|debug",
 	  "what to log on stderr (default info)", NULL },
 	{ .name = NULL },
@@ -70,27 +77,48 @@ const struct cli_option serve_options[] = {
 
 /* Everything that lives as long as the target does. */
 struct server {
-	struct config *config;
-	struct io_loop *loop; /* opens files; never turned */
-	struct target_config tc;
-	struct target_listener_config *listeners;
-	struct target_subsys_config *subsystems;
-	struct target *target;
 	struct log log;
-	int cores[CORES_MAX];
+	struct site *site;
+	struct methods methods;
+	struct control *control;
 };
 
+/* For signal handlers. */
 static struct target *signalled;
+static struct control *reloaded;
+static unsigned int patience_s;
 
-static void on_signal(int signo)
+/* Polite, or not; neither waits for a store for ever. */
+static void drain(void *arg, bool now)
+{
+	alarm(now ? 1 : patience_s);
+	target_drain(signalled, now);
+}
+
+/* The first one is polite, the second one is not. */
+static void on_term(int signo)
 {
 	static volatile sig_atomic_t again;
 
-	target_drain(signalled, again);
+	drain(NULL, again);
 	again = 1;
 }
 
-static int load_config(struct server *s, int argc, char **argv, struct err *err)
+static void on_hangup(int signo)
+{
+	control_reload(reloaded);
+}
+
+/* What a host has no answer for it must not take for done: ending here loses nothing. */
+static void on_alarm(int signo)
+{
+	static const char text[] = "penstock: serve: a store did not end what it had begun: ended without it\n";
+
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(CLI_FAILED);
+}
+
+static int words(int argc, char **argv, struct config **ret_config, struct err *err)
 {
 	struct config_words w = {
 		.listen = given.listen.items,
@@ -104,13 +132,8 @@ static int load_config(struct server *s, int argc, char **argv, struct err *err)
 		.namespaces = argv,
 		.namespace_count = (size_t)argc,
 	};
-	int rc;
 
-	if (given.config)
-		rc = config_load(given.config, &s->config, err);
-	else
-		rc = config_from_words(&w, &s->config, err);
-	return rc;
+	return config_from_words(&w, ret_config, err);
 }
 
 /* An option that says what is served, which a file says already; NULL if none was given. */
@@ -120,9 +143,22 @@ static const char *describes(void)
 	       given.nqn ? "nqn" : given.serial ? "serial" : given.model ? "model" : NULL;
 }
 
-/* The words that say how to run win over the file, so that a file can be tried with other ones. */
-static void override(struct config *c)
+static bool replace(char **text, const char *word)
 {
+	free(*text);
+	*text = strdup(word);
+	return *text;
+}
+
+/* The words that say how to run win over the file, so that a file can be tried with other ones. */
+static int override(struct config *c, struct err *err)
+{
+	if (given.cores && !replace(&c->cores, given.cores))
+		return err_set(err, ENOMEM, "out of memory");
+	if (given.log_level && !replace(&c->log_level, given.log_level))
+		return err_set(err, ENOMEM, "out of memory");
+	if (given.control && !replace(&c->control, given.control))
+		return err_set(err, ENOMEM, "out of memory");
 	if (given.spin_ns)
 		c->spin_ns = given.spin_ns;
 	if (given.arena)
@@ -135,183 +171,39 @@ static void override(struct config *c)
 		c->io_queues = (uint32_t)MIN(given.io_queues, (uint64_t)UINT32_MAX);
 	if (given.connections)
 		c->connections = (uint32_t)MIN(given.connections, (uint64_t)UINT32_MAX);
+	return 0;
 }
 
-static int add_listener(struct server *s, size_t i, struct err *err)
+static int load(void *arg, struct config **ret_config, struct err *err)
 {
-	const struct config_listener *in = &s->config->listeners[i];
-	struct target_listener_config *out = &s->listeners[i];
-	int rc = io_addr_parse(in->address, DEFAULT_PORT, true, &out->addr, err);
+	struct config *c;
+	int rc = config_load(given.config, &c, err);
 
-	if (rc == 0 && in->advertise) {
-		rc = io_addr_parse(in->advertise, 0, true, &out->advertise, err);
-		if (rc == 0 && io_addr_port(&out->advertise) == 0)
-			io_addr_set_port(&out->advertise, io_addr_port(&out->addr));
-	}
-	out->nqns = (const char *const *)in->nqns;
-	out->nqn_count = in->nqn_count;
 	if (rc < 0)
-		err_prefix(err, "listen");
+		return rc;
+	rc = override(c, err);
+	if (rc < 0)
+		config_free(c);
+	else
+		*ret_config = c;
 	return rc;
-}
-
-static int add_namespaces(struct server *s, const struct config_subsystem *in, struct target_subsys_config *out,
-			  struct err *err)
-{
-	struct target_ns_config *ns = mem_calloc(in->namespace_count, sizeof(*ns));
-
-	if (!ns)
-		return err_set(err, ENOMEM, "no memory for %zu namespaces", in->namespace_count);
-	out->namespaces = ns;
-	for (; out->namespace_count < in->namespace_count; out->namespace_count++) {
-		const struct config_namespace *n = &in->namespaces[out->namespace_count];
-		struct target_ns_config *x = &ns[out->namespace_count];
-		int rc;
-
-		if (n->uuid && uuid_parse(n->uuid, &x->uuid) < 0)
-			return err_set(err, EINVAL, "%s: '%s' is no UUID", n->store, n->uuid);
-		rc = store_open(s->loop, n->store, &x->store, err);
-		if (rc < 0)
-			return rc;
-		x->nsid = n->nsid ? n->nsid : (uint32_t)out->namespace_count + 1;
-		x->read_only = n->read_only;
-	}
-	return 0;
-}
-
-static int add_subsystem(struct server *s, size_t i, struct err *err)
-{
-	const struct config_subsystem *in = &s->config->subsystems[i];
-	struct target_subsys_config *out = &s->subsystems[i];
-
-	out->nqn = in->nqn;
-	out->serial = in->serial;
-	out->model = in->model;
-	out->hosts = (const char *const *)in->allow;
-	out->host_count = in->allow_count;
-	for (size_t k = 0; k < in->allow_count; k++) {
-		if (strcmp(in->allow[k], "any") == 0)
-			out->allow_any = true;
-		else if (!nvme_nqn_valid(in->allow[k]))
-			return err_set(err, EINVAL, "allow: '%s' is no host NQN (and not 'any')", in->allow[k]);
-	}
-	if (out->allow_any)
-		out->host_count = 0;
-	return add_namespaces(s, in, out, err);
-}
-
-/*
- * Secure by default: on loopback anybody on this machine may connect; on any other address only
- * who was named.
- */
-static int check_access(struct server *s, struct err *err)
-{
-	bool exposed = false;
-
-	for (size_t i = 0; i < s->config->listener_count; i++)
-		exposed |= !io_addr_is_loopback(&s->listeners[i].addr);
-	for (size_t i = 0; i < s->config->subsystem_count; i++) {
-		struct target_subsys_config *x = &s->subsystems[i];
-
-		if (x->allow_any || x->host_count > 0)
-			continue;
-		if (exposed)
-			return err_set(err, EACCES,
-				       "listening beyond loopback without saying who may connect to %s: name hosts "
-				       "with --allow HOSTNQN, or say --allow any",
-				       x->nqn);
-		x->allow_any = true;
-	}
-	return 0;
-}
-
-/* What the file says of limits; the sizes and numbers among them fit 32 bits. */
-static void apply_limits(const struct config_limits *c, struct target_limits *l)
-{
-#define APPLY(name, kind, field)                                                                   \
-	if (c->name.text)                                                                          \
-		l->field = (__typeof__(l->field))c->name.value;
-	CONFIG_LIMIT_LIST(APPLY)
-#undef APPLY
-}
-
-static int resources(struct server *s, struct err *err)
-{
-	const struct config *c = s->config;
-	struct target_limits *l = &s->tc.limits;
-	int n;
-
-	if (c->cores || given.cores) {
-		n = config_parse_cores(given.cores ? given.cores : c->cores, s->cores, CORES_MAX, err);
-		if (n < 0)
-			return n;
-		s->tc.cores = s->cores;
-		s->tc.core_count = (size_t)n;
-	}
-	s->tc.loop.spin_ns = c->spin_ns;
-	if (c->arena_bytes)
-		l->arena = c->arena_bytes;
-	if (c->queue_depth)
-		l->queue_depth = c->queue_depth;
-	if (c->io_queues)
-		l->io_queues = c->io_queues;
-	if (c->connections)
-		l->connections = c->connections;
-	if (c->drain_ns)
-		l->drain_ns = c->drain_ns;
-	apply_limits(&c->limits, l);
-	return 0;
 }
 
 static int set_up(struct server *s, int argc, char **argv, struct err *err)
 {
-	const char *level;
-	int rc = load_config(s, argc, argv, err);
+	struct config *c;
+	int rc = given.config ? load(NULL, &c, err) : words(argc, argv, &c, err);
 
+	if (rc == 0 && !given.config)
+		rc = override(c, err);
 	if (rc < 0)
 		return rc;
-	override(s->config);
-	level = given.log_level ? given.log_level : s->config->log_level;
-	if (level && log_level_parse(level, &s->log.level) < 0)
-		return err_set(err, EINVAL, "log-level: '%s': expected error, warn, info or debug", level);
-	rc = io_loop_new(&s->tc.loop, &s->loop, err);
-	s->listeners = mem_calloc(s->config->listener_count, sizeof(*s->listeners));
-	s->subsystems = mem_calloc(s->config->subsystem_count, sizeof(*s->subsystems));
-	if (rc == 0 && (!s->listeners || !s->subsystems))
-		rc = err_set(err, ENOMEM, "out of memory");
-	for (size_t i = 0; rc == 0 && i < s->config->listener_count; i++)
-		rc = add_listener(s, i, err);
-	for (size_t i = 0; rc == 0 && i < s->config->subsystem_count; i++)
-		rc = add_subsystem(s, i, err);
-	if (rc == 0)
-		rc = check_access(s, err);
-	if (rc == 0)
-		rc = resources(s, err);
-	if (rc < 0)
+	if (c->log_level && log_level_parse(c->log_level, &s->log.level) < 0) {
+		rc = err_set(err, EINVAL, "log-level: '%s': expected error, warn, info or debug", c->log_level);
+		config_free(c);
 		return rc;
-	s->tc.listeners = s->listeners;
-	s->tc.listener_count = s->config->listener_count;
-	s->tc.subsystems = s->subsystems;
-	s->tc.subsystem_count = s->config->subsystem_count;
-	s->tc.log = &s->log;
-	return target_new(&s->tc, &s->target, err);
-}
-
-static void tear_down(struct server *s)
-{
-	target_free(s->target);
-	for (size_t i = 0; s->subsystems && i < s->config->subsystem_count; i++) {
-		struct target_subsys_config *x = &s->subsystems[i];
-		struct target_ns_config *ns = (struct target_ns_config *)(uintptr_t)x->namespaces;
-
-		for (size_t k = 0; k < x->namespace_count; k++)
-			store_free(ns[k].store);
-		mem_free(ns);
 	}
-	mem_free(s->subsystems);
-	mem_free(s->listeners);
-	io_loop_free(s->loop);
-	config_free(s->config);
+	return site_new(c, &s->log, &s->site, err);
 }
 
 /* As many connections as the administrator lets us have, rather than as many as the shell had. */
@@ -355,13 +247,14 @@ static void append(char *text, size_t *at, const char *separator, const char *wo
 
 static void say_ready(const struct server *s)
 {
+	const struct config *c = site_config(s->site);
 	char line[READY_MAX], addr[IO_ADDR_TEXT];
 	size_t at = 0;
 
-	for (size_t i = 0; i < s->tc.subsystem_count; i++)
-		append(line, &at, i == 0 ? "ready nqn=" : ",", s->subsystems[i].nqn);
-	for (size_t i = 0; i < s->tc.listener_count; i++) {
-		io_addr_format(target_listener_addr(s->target, i), addr);
+	for (size_t i = 0; i < c->subsystem_count; i++)
+		append(line, &at, i == 0 ? "ready nqn=" : ",", c->subsystems[i].nqn);
+	for (size_t i = 0; i < c->listener_count; i++) {
+		io_addr_format(&c->listeners[i].bound, addr);
 		append(line, &at, i == 0 ? " listen=tcp://" : ",tcp://", addr);
 	}
 	puts(line);
@@ -369,25 +262,74 @@ static void say_ready(const struct server *s)
 	notify("READY=1");
 }
 
+/* A path that was asked for must be had; the default one is a convenience. */
+static int start_control(struct server *s, struct err *err)
+{
+	uint64_t drain_s = DIV_ROUND_UP(site_limits(s->site)->drain_ns, UINT64_C(1000000000));
+	const char *path = site_config(s->site)->control;
+	char standard[CONTROL_PATH_MAX];
+	int rc;
+
+	signalled = site_target(s->site);
+	patience_s = (unsigned int)MIN(drain_s + END_GRACE_S, (uint64_t)INT32_MAX);
+
+	s->methods = (struct methods){ .site = s->site, .load = given.config ? load : NULL, .drain = drain };
+	if (!path && control_default_path(standard) == 0)
+		rc = control_new(&s->methods, &s->log, standard, false, &reloaded, err);
+	else if (!path || strcmp(path, "none") == 0)
+		rc = control_new(&s->methods, &s->log, NULL, false, &reloaded, err);
+	else
+		rc = control_new(&s->methods, &s->log, path, true, &reloaded, err);
+	s->control = rc == 0 ? reloaded : NULL;
+	return rc;
+}
+
+static void handle(int signo, void (*fn)(int signo))
+{
+	struct sigaction sa = { .sa_handler = fn, .sa_flags = SA_RESTART };
+
+	sigaction(signo, &sa, NULL);
+}
+
+static void handle_signals(void)
+{
+	handle(SIGALRM, on_alarm);
+	handle(SIGTERM, on_term);
+	handle(SIGINT, on_term);
+	handle(SIGHUP, on_hangup);
+}
+
+static int flush(struct server *s, struct err *err)
+{
+	int rc = site_flush(s->site, END_GRACE_S * UINT64_C(1000000000), err);
+
+	/* Its file cannot be closed as long as it works on it. */
+	if (rc == -ETIMEDOUT) {
+		cli_error("serve: %s", err_text(err));
+		_exit(CLI_FAILED);
+	}
+	return rc;
+}
+
 static int serve(struct server *s, struct err *err)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
-	int rc = target_start(s->target, err);
+	int rc = site_start(s->site, err);
 
+	if (rc == 0)
+		rc = start_control(s, err);
 	if (rc < 0)
 		return rc;
-	signalled = s->target;
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGINT, &sa, NULL);
+	handle_signals();
 	say_ready(s);
-	rc = target_run(s->target);
+	rc = target_run(site_target(s->site));
 	notify("STOPPING=1");
-	sa.sa_handler = SIG_IGN;
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGINT, &sa, NULL);
+	handle(SIGTERM, SIG_IGN);
+	handle(SIGINT, SIG_IGN);
+	handle(SIGHUP, SIG_IGN);
+	s->control = control_free(s->control);
 	if (rc < 0)
-		err_set(err, -rc, "the target failed: %s", strerror(-rc));
-	return rc;
+		return err_set(err, -rc, "the target failed: %s", strerror(-rc));
+	return flush(s, err);
 }
 
 int cmd_serve(int argc, char **argv)
@@ -401,10 +343,11 @@ int cmd_serve(int argc, char **argv)
 	if (given.config && describes())
 		return cli_usage("serve: --%s belongs into the file that --config names", describes());
 	raise_descriptor_limit();
-	target_config_init(&s.tc);
 	rc = set_up(&s, argc, argv, &err);
 	if (rc == 0)
 		rc = serve(&s, &err);
-	tear_down(&s);
+	control_free(s.control);
+	site_free(s.site);
+	alarm(0);
 	return rc == 0 ? CLI_DONE : cli_error("serve: %s", err_text(&err));
 }

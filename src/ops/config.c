@@ -42,10 +42,19 @@ static bool default_listener(struct config *c)
 	return c->listeners[0].address != NULL;
 }
 
+static void number(struct config_subsystem *s)
+{
+	for (size_t i = 0; i < s->namespace_count; i++)
+		if (s->namespaces[i].nsid == 0)
+			s->namespaces[i].nsid = (uint32_t)i + 1;
+}
+
 int config_settle(struct config *c, struct err *err)
 {
 	if (c->listener_count == 0 && !default_listener(c))
 		return err_set(err, ENOMEM, "out of memory");
+	for (size_t i = 0; i < c->subsystem_count; i++)
+		number(&c->subsystems[i]);
 	return 0;
 }
 
@@ -107,6 +116,7 @@ int config_from_words(const struct config_words *w, struct config **ret_config, 
 		config_free(c);
 		return err_set(err, ENOMEM, "out of memory");
 	}
+	number(c->subsystems);
 	*ret_config = c;
 	return 0;
 }

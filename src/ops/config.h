@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "io/addr.h"
 
 struct config_namespace {
 	char *store; /* NAMESPACE specification: "file:/srv/a.img,block=4096" */
@@ -24,7 +25,7 @@ struct config_subsystem {
 	char *nqn;
 	char *serial; /* NULL: derived from the NQN */
 	char *model;
-	char **allow; /* host NQNs, or the one word "any" */
+	char **allow; /* host NQNs, or the one word "any" or "none"; none given: see config_check() */
 	size_t allow_count;
 	struct config_namespace *namespaces;
 	size_t namespace_count;
@@ -35,6 +36,7 @@ struct config_listener {
 	char *advertise; /* NULL: the address itself */
 	char **nqns;	 /* subsystems reached here; none: all */
 	size_t nqn_count;
+	struct io_addr bound; /* where it really listens, once it does */
 };
 
 /*
@@ -42,6 +44,7 @@ struct config_listener {
  * field of struct target_limits that it sets. What each means is said there.
  */
 #define CONFIG_LIMIT_LIST(X)                                                                       \
+	X(subsystems, COUNT, subsystems)                                                           \
 	X(controllers, COUNT, controllers)                                                         \
 	X(controllers_per_host, COUNT, controllers_per_host)                                       \
 	X(namespaces, COUNT, namespaces)                                                           \
@@ -56,7 +59,8 @@ struct config_listener {
 	X(send, TIME, send_ns)                                                                     \
 	X(linger, TIME, linger_ns)                                                                 \
 	X(keep_alive_grace, TIME, keep_alive_grace_ns)                                             \
-	X(fence, TIME, fence_ns)
+	X(fence, TIME, fence_ns)                                                                   \
+	X(tcp_keepalive, TIME, tcp_keepalive_ns)
 
 struct config_limit {
 	char *text; /* as written; NULL: default */
@@ -76,6 +80,7 @@ struct config {
 	size_t subsystem_count;
 	char *cores;	 /* "0,2-3"; NULL: one reactor, not pinned */
 	char *log_level; /* NULL: info */
+	char *control;	 /* path of the control socket, or "none"; NULL: the default one */
 	uint32_t queue_depth; /* 0: default */
 	uint32_t io_queues;   /* per controller; 0: default */
 	uint32_t connections; /* 0: default */
@@ -108,16 +113,40 @@ struct config_words {
 	size_t namespace_count;
 };
 
-/* Fills in what a file may leave out: the default listener. */
+/*
+ * Fills in what a file may leave out: the default listener, and numbers of namespaces: in each
+ * subsystem the place in the list, where that is free.
+ */
 int config_settle(struct config *c, struct err *err);
 int config_from_words(const struct config_words *w, struct config **ret_config, struct err *err);
 
 /* Takes NULL, returns NULL. */
 struct config *config_free(struct config *c);
+/* -ENOMEM. */
+int config_copy(const struct config *c, struct config **ret_config, struct err *err);
 
 /* "0,2-3" into CPU numbers. Returns how many, or -EINVAL with a sentence. */
 int config_parse_cores(const char *text, int *ret_cores, size_t max, struct err *err);
 
+/*
+ * Whether it can be served, as far as can be said without opening anything: addresses, names,
+ * numbers, and who may connect. On loopback a subsystem that says nothing admits anybody of this
+ * machine; a listener anywhere else is refused unless each subsystem that is reached there names
+ * its hosts, or says "any" or "none". -EINVAL and -EACCES with a sentence.
+ */
+int config_check(const struct config *c, struct err *err);
+
+struct config_subsystem *config_find(const struct config *c, const char *nqn);
+/* NULL if there is none. */
+struct config_namespace *config_find_ns(const struct config_subsystem *s, uint32_t nsid);
+/* What config_check() found right. */
+void config_address(const struct config_listener *l, struct io_addr *ret_addr,
+		    struct io_addr *ret_advertise);
+bool config_allows_any(const struct config_subsystem *s);
+/* The hosts that are named; none with "any" and "none". */
+size_t config_host_count(const struct config_subsystem *s);
+
+#define CONFIG_DEFAULT_PORT   4420
 #define CONFIG_DEFAULT_LISTEN "tcp://127.0.0.1:4420"
 #define CONFIG_DEFAULT_NQN    "nqn.2026-11.io.penstock:default"
 
