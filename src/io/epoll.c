@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "io/fileop.h"
 #include "io/sock.h"
+#include "io/state.h"
 
 #define EVENTS_PER_POLL 256
 /* While spinning on few receives, files and all other sockets are looked at this often. */
@@ -174,6 +175,11 @@ static void epoll_file_submit(struct io_loop *loop, struct io_file *f, struct io
 		io_pool_submit(&epoll_of(loop)->pool, op);
 }
 
+static void epoll_state_save(struct io_loop *loop, struct io_op *op)
+{
+	io_pool_submit(&epoll_of(loop)->pool, op);
+}
+
 static void epoll_cancel(struct io_loop *loop, struct io_op *op)
 {
 	struct epoll *e = epoll_of(loop);
@@ -222,6 +228,8 @@ static const struct io_ops epoll_ops = {
 	.close = epoll_stream_close,
 	.file_open = io_fd_file_open,
 	.file_submit = epoll_file_submit,
+	.state_load = io_fd_state_load,
+	.state_save = epoll_state_save,
 };
 
 static int watch_wake(struct epoll *e)

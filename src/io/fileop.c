@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "io/state.h"
 
 /* Zeroes are written from one buffer, given many times over in one call: a megabyte. */
 #define ZERO_BUFFER  65536
@@ -177,8 +178,11 @@ static int zero(int fd, const struct io_op *op)
 int64_t io_fileop_execute(const struct io_op *op)
 {
 	struct io_file *f = op->obj;
-	int fd = io_fd_file_of(f)->fd;
+	int fd;
 
+	if (op->kind == IO_OP_SAVE)
+		return io_state_execute(op);
+	fd = io_fd_file_of(f)->fd;
 	switch ((enum io_op_kind)op->kind) {
 	case IO_OP_READ:
 	case IO_OP_WRITE:

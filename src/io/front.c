@@ -5,6 +5,8 @@
  * implementation is behind it.
  */
 #include "base/util.h"
+#include <string.h>
+
 #include "io/io.h"
 #include "io/ops.h"
 
@@ -224,4 +226,24 @@ void io_file_zero(struct io_loop *loop, struct io_file *f, struct io_op *op, uin
 	op->offset = offset;
 	op->length = length;
 	file_submit(loop, f, op, IO_OP_ZERO, keep ? IO_ZERO_KEEP : 0);
+}
+
+int64_t io_state_load(struct io_loop *loop, const char *path, void *buf, size_t max,
+		      struct err *err)
+{
+	return loop->ops->state_load(loop, path, buf, max, err);
+}
+
+void io_state_save(struct io_loop *loop, struct io_op *op, const char *path,
+		   const struct iovec *contents)
+{
+	void *obj;
+
+	memcpy(&obj, &path, sizeof(obj)); /* nobody writes to it */
+	io_op_begin(loop, op, IO_OP_SAVE, obj);
+	op->iov = contents;
+	op->niov = 1;
+	op->offset = 0;
+	op->length = contents->iov_len;
+	loop->ops->state_save(loop, op);
 }

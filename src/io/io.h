@@ -278,6 +278,22 @@ void io_file_discard(struct io_loop *loop, struct io_file *f, struct io_op *op, 
 void io_file_zero(struct io_loop *loop, struct io_file *f, struct io_op *op, uint64_t offset,
 		  uint64_t length, bool keep);
 
+/* ---- small files that are replaced as a whole -------------------------------------------- */
+
+/*
+ * Blocking: a control-plane call. Bytes that @path holds, -ENOENT, -EFBIG when that is more than
+ * @max, other errors of reading, with a sentence.
+ */
+int64_t io_state_load(struct io_loop *loop, const char *path, void *buf, size_t max,
+		      struct err *err);
+/*
+ * Makes @contents what @path holds, durably: whenever power fails it holds what it held before, or
+ * this. Of 0 bytes: removes it. @path and @contents stay the caller's and unchanged until done.
+ * result: 0 or -errno; then it may be either.
+ */
+void io_state_save(struct io_loop *loop, struct io_op *op, const char *path,
+		   const struct iovec *contents);
+
 /* Finishes @op with @result in this or the next turn: for code that has the answer already. */
 void io_complete(struct io_loop *loop, struct io_op *op, int64_t result);
 

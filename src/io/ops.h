@@ -31,6 +31,7 @@ enum io_op_kind {
 	IO_OP_SYNC,
 	IO_OP_DISCARD,
 	IO_OP_ZERO,
+	IO_OP_SAVE, /* io_state_save(): obj is the path */
 };
 
 /*
@@ -86,6 +87,10 @@ struct io_ops {
 			 struct io_file **ret_file, struct err *err);
 	/* READ, WRITE (IO_FILE_DSYNC), SYNC, DISCARD, ZERO (IO_ZERO_KEEP): op is filled in. */
 	void (*file_submit)(struct io_loop *loop, struct io_file *f, struct io_op *op);
+
+	int64_t (*state_load)(struct io_loop *loop, const char *path, void *buf, size_t max,
+			      struct err *err);
+	void (*state_save)(struct io_loop *loop, struct io_op *op);
 };
 
 /* Common heads: each implementation's own struct starts with one of these. */

@@ -119,6 +119,7 @@ struct sim_node {
 	uint64_t paused_until;
 	int64_t clock;     /* of io_wall() against the world's time */
 	struct list files; /* sim_file.link */
+	struct list states; /* see sim-state.c */
 };
 
 struct sim_loop {
@@ -306,6 +307,14 @@ int64_t sim_stream_send_now(struct io_stream *s, const struct iovec *iov, int ni
 void sim_stream_wait_room(struct io_stream *s, struct io_op *op);
 void sim_stream_shutdown(struct io_stream *s);
 void sim_stream_close(struct io_stream *s, bool reset);
+
+/* ---- sim-state.c ----------------------------------------------------------------------------- */
+
+int64_t sim_state_load(struct io_loop *loop, const char *path, void *buf, size_t max,
+		       struct err *err);
+void sim_state_save(struct io_loop *loop, struct io_op *op);
+void sim_state_crash(struct io_op *op);
+void sim_state_free(struct sim_node *node);
 
 /* ---- sim-disk.c ------------------------------------------------------------------------------ */
 

@@ -233,4 +233,6 @@ const struct io_ops sim_ops = {
 	.close = sim_stream_close,
 	.file_open = sim_file_open,
 	.file_submit = sim_file_submit,
+	.state_load = sim_state_load,
+	.state_save = sim_state_save,
 };

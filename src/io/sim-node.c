@@ -24,6 +24,7 @@ struct sim_node *sim_node_new(struct sim *sim, const char *name)
 	node->up = node->power = true;
 	snprintf(node->name, sizeof(node->name), "%s", name);
 	list_init(&node->files);
+	list_init(&node->states);
 	return node;
 }
 
@@ -55,7 +56,9 @@ static void finish_pending(struct sim_loop *sl, enum sim_crash how)
 	struct io_op *op, *next;
 
 	list_for_each_entry_safe(op, next, &sl->pending, link) {
-		if (op->kind >= IO_OP_READ)
+		if (op->kind == IO_OP_SAVE)
+			sim_state_crash(op);
+		else if (op->kind >= IO_OP_READ)
 			sim_file_crash(op, how);
 		sim_op_end(op, -ECANCELED);
 	}

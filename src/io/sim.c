@@ -377,6 +377,7 @@ struct sim *sim_free(struct sim *sim)
 	INVARIANT(list_empty(&sim->conns) && list_empty(&sim->listeners));
 	for (unsigned int i = 0; i < sim->node_count; i++) {
 		sim_disk_free(sim->nodes[i]);
+		sim_state_free(sim->nodes[i]);
 		free(sim->nodes[i]);
 	}
 	free_slabs(sim);

@@ -90,6 +90,12 @@ void uring_file_cancelling(struct io_op *op)
 	op->impl[3] = true;
 }
 
+void uring_state_save(struct io_loop *loop, struct io_op *op)
+{
+	op->impl[3] = false;
+	to_pool(uring_of(loop), op);
+}
+
 void uring_file_submit(struct io_loop *loop, struct io_file *f, struct io_op *op)
 {
 	int64_t r = io_fileop_check(io_fd_file_of(f), op);

@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "io/file.h"
 #include "io/sock.h"
+#include "io/state.h"
 
 #define DEFAULT_DEPTH 1024
 #define MAX_DEPTH     4096 /* of the submission queue: it is emptied whenever it is full */
@@ -407,6 +408,8 @@ static const struct io_ops uring_ops = {
 	.close = uring_close,
 	.file_open = io_fd_file_open,
 	.file_submit = uring_file_submit,
+	.state_load = io_fd_state_load,
+	.state_save = uring_state_save,
 };
 
 /*

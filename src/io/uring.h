@@ -96,5 +96,6 @@ void uring_file_complete(struct uring *u, struct io_op *op, int res);
 /* A cancel has been asked for: an interruption is then its end. */
 void uring_file_cancelling(struct io_op *op);
 void uring_file_submit(struct io_loop *loop, struct io_file *f, struct io_op *op);
+void uring_state_save(struct io_loop *loop, struct io_op *op);
 
 #endif
