@@ -17,6 +17,8 @@ static const struct nvme_event events[TGT_EVENT_COUNT] = {
 	[TGT_EVENT_NS] = { NVME_EVENT_NOTICE, NVME_NOTICE_NS_ATTRIBUTE, NVME_LID_CHANGED_NS },
 	[TGT_EVENT_ANA] = { NVME_EVENT_NOTICE, NVME_NOTICE_ANA, NVME_LID_ANA },
 	[TGT_EVENT_DISCOVERY] = { NVME_EVENT_NOTICE, NVME_NOTICE_DISCOVERY, NVME_LID_DISCOVERY },
+	[TGT_EVENT_RESERVATION] = { NVME_EVENT_IO_COMMAND_SET, NVME_IO_EVENT_RESERVATION_LOG,
+				    NVME_LID_RESERVATION },
 };
 
 void tgt_event_raise(struct tgt_ctrl *c, enum tgt_event e)
@@ -71,7 +73,10 @@ static enum tgt_event take(struct tgt_assoc *admin)
 	for (e = 0; e < TGT_EVENT_COUNT; e++) {
 		uint32_t bit = 1u << e;
 
-		if (!(c->features.aec & nvme_event_enable_bit(events[e])))
+		uint32_t enable = nvme_event_enable_bit(events[e]);
+
+		/* Some cannot be turned off. */
+		if (enable && !(c->features.aec & enable))
 			c->events.pending &= ~bit;
 		if (c->events.pending & ~c->events.masked & bit) {
 			c->events.pending &= ~bit;

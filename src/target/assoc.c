@@ -59,6 +59,7 @@ static void init_lists(struct tgt_assoc *a)
 	list_init(&a->events);
 	list_init(&a->abort_inbox);
 	list_init(&a->abort_replies);
+	list_init(&a->resv_replies);
 	list_init(&a->barriers);
 	list_init(&a->zombie_link);
 }
@@ -138,6 +139,7 @@ void tgt_assoc_deinit(struct tgt_assoc *a)
 	INVARIANT(a->arena.held[0] == 0 && a->arena.held[1] == 0);
 	INVARIANT(!a->reserve_used && tcp_tx_empty(&a->tx));
 	INVARIANT(list_empty(&a->abort_inbox) && list_empty(&a->abort_replies));
+	INVARIANT(list_empty(&a->resv_replies));
 	INVARIANT(list_empty(&a->barriers) && !list_is_linked(&a->zombie_link));
 	tgt_arena_unwait(&a->waiter);
 	tgt_assoc_drop_queue(a);
@@ -208,7 +210,7 @@ void tgt_assoc_ready(struct tgt_req *req)
 		tgt_fence_wait(req);
 		return;
 	}
-	req->exec(req);
+	tgt_io_run(req);
 }
 
 /* ---- what the host says ---------------------------------------------------------------------- */

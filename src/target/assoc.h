@@ -139,6 +139,7 @@ struct tgt_assoc {
 	/* What goes on between cores; guarded by the target's lock. */
 	struct list abort_inbox;   /* struct tgt_abort: requests to abort something here */
 	struct list abort_replies; /* struct tgt_abort: answers to our own */
+	struct list resv_replies;  /* struct tgt_resv_job: changes of reservations that are done */
 	struct list barriers;      /* struct tgt_barrier, see fence.h */
 	struct list zombie_link;   /* in the subsystem's list: dead, and not yet drained */
 	/* What this core knows of those without taking the lock. */

@@ -106,6 +106,23 @@ static int exchange(struct tgt_subsys *s, struct tgt_ns *old, struct tgt_ns *new
 	return r;
 }
 
+/* With the reservations that it has had. */
+static int new_ns(struct tgt_subsys *s, const struct target_ns_config *c, struct tgt_ns **ret_ns,
+		  struct err *err)
+{
+	struct tgt_ns *ns;
+	int r = tgt_ns_new(c, s->target->reactor_count, &ns, err);
+
+	if (r < 0)
+		return r;
+	r = tgt_resv_open(s, ns, err);
+	if (r < 0)
+		tgt_ns_put(ns);
+	else
+		*ret_ns = ns;
+	return r;
+}
+
 int target_ns_add(struct target *t, const char *nqn, const struct target_ns_config *c,
 		  struct err *err)
 {
@@ -117,7 +134,7 @@ int target_ns_add(struct target *t, const char *nqn, const struct target_ns_conf
 		return r;
 	r = find_subsys(t, nqn, &s, err);
 	if (r == 0)
-		r = tgt_ns_new(c, t->reactor_count, &ns, err);
+		r = new_ns(s, c, &ns, err);
 	if (r == 0)
 		r = exchange(s, NULL, ns, NULL, err);
 	return end(t, r);
@@ -149,7 +166,7 @@ int target_ns_replace(struct target *t, const char *nqn, const struct target_ns_
 		return r;
 	r = find_ns(t, nqn, c->nsid, &s, &old, err);
 	if (r == 0)
-		r = tgt_ns_new(c, t->reactor_count, &new, err);
+		r = new_ns(s, c, &new, err);
 	if (r == 0)
 		r = exchange(s, old, new, settled, err);
 	return end(t, r);
@@ -253,7 +270,9 @@ static int add_subsys(struct target *t, const struct target_subsys_config *c, st
 		r = tgt_subsys_new(t, index, c, c->nqn, &s, err);
 	if (r < 0)
 		return r;
-	r = show(t, s, err);
+	r = tgt_resv_open_all(s, err);
+	if (r == 0)
+		r = show(t, s, err);
 	if (r < 0) {
 		tgt_subsys_free(s);
 		return r;

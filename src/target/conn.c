@@ -262,6 +262,8 @@ static void on_notice(struct io_msg *m)
 
 	if (n & TGT_NOTICE_REPLY)
 		tgt_abort_take_replies(a);
+	if (n & TGT_NOTICE_REPLY)
+		tgt_resv_take_replies(a);
 	if (n & TGT_NOTICE_ABORT)
 		tgt_abort_take_inbox(a);
 	if (n & TGT_NOTICE_GONE)

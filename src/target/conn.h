@@ -32,7 +32,7 @@ enum tgt_notice {
 	TGT_NOTICE_FENCE = 1 << 1,   /* the fence was lifted */
 	TGT_NOTICE_EVENTS = 1 << 2,  /* events are pending */
 	TGT_NOTICE_ABORT = 1 << 3,   /* look into the abort inbox */
-	TGT_NOTICE_REPLY = 1 << 4,   /* answers to our own aborts */
+	TGT_NOTICE_REPLY = 1 << 4,   /* answers to our own aborts and changes of reservations */
 	TGT_NOTICE_BARRIER = 1 << 5, /* a new association of the same host wants us to catch up */
 	TGT_NOTICE_WITHDRAW = 1 << 6, /* as tgt_conn_withdraw() */
 };

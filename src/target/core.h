@@ -62,6 +62,7 @@ struct target {
 	struct target_limits limits;
 	struct target_hooks hooks;
 	const struct log *log;
+	char *state_dir; /* NULL: none */
 	struct io_loop_options loop_options;
 	bool own_threads;
 

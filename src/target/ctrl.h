@@ -21,6 +21,7 @@
 #include "nvme/status.h"
 #include "target/aen.h"
 #include "target/feature.h"
+#include "target/resv-ns.h"
 #include "target/stats.h"
 #include "target/subsys.h"
 
@@ -78,6 +79,7 @@ struct tgt_ctrl {
 	struct nvme_log_error errors[TGT_ERROR_LOG]; /* a ring */
 	uint64_t error_count;
 	struct tgt_events events;
+	struct tgt_resv_log resv_log;
 	uint64_t log_hash; /* of a discovery log as its host last saw it */
 
 	/* The admin queue's core. */

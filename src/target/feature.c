@@ -21,6 +21,7 @@
 #include "target/ctrl.h"
 #include "target/identify.h"
 #include "target/keep-alive.h"
+#include "target/resv-ns.h"
 #include "target/timing.h"
 #include "target/window.h"
 
@@ -39,6 +40,9 @@ struct feature {
 	struct nvme_status (*get)(struct tgt_ctrl *c, uint32_t dw11, bool initial, uint32_t *ret);
 	/* Takes effect and may set req->result. */
 	struct nvme_status (*set)(struct tgt_req *req, struct tgt_ctrl *c, uint32_t dw11);
+	/* In place of both: of a namespace. The setter answers the command. */
+	struct nvme_status (*get_ns)(struct tgt_req *req, uint32_t *ret);
+	void (*set_ns)(struct tgt_req *req, uint32_t dw11);
 };
 
 static struct nvme_status good(void)
@@ -266,6 +270,11 @@ static struct nvme_status set_times(struct tgt_req *req, struct tgt_ctrl *c, uin
 	return good();
 }
 
+static void set_mask(struct tgt_req *req, uint32_t dw11)
+{
+	tgt_req_complete(req, tgt_resv_set_mask(req, dw11));
+}
+
 static const struct feature table[] = {
 	{ NVME_FID_ARBITRATION, ON_IO, get_arbitration, set_arbitration },
 	{ NVME_FID_POWER_MANAGEMENT, ON_IO, get_power, set_power },
@@ -281,6 +290,9 @@ static const struct feature table[] = {
 	{ NVME_FID_KEEP_ALIVE, ON_IO | ON_DISCOVERY, get_keep_alive, set_keep_alive },
 	{ NVME_FID_IO_COMMAND_SET_PROFILE, ON_IO, get_zero, set_profile },
 	{ NVME_FID_HOST_ID, ON_IO, get_host_id, set_host_id },
+	{ NVME_FID_RESERVATION_MASK, ON_IO, .get_ns = tgt_resv_get_mask, .set_ns = set_mask },
+	{ NVME_FID_RESERVATION_PERSISTENCE, ON_IO, .get_ns = tgt_resv_get_ptpl,
+	  .set_ns = tgt_resv_set_ptpl },
 	{ NVME_FID_VENDOR_TIMES, ON_IO, get_times, set_times },
 };
 
@@ -305,6 +317,8 @@ uint32_t tgt_feature_effects(uint8_t fid, bool discovery)
 
 	if (!f)
 		return 0;
+	if (f->set_ns)
+		return NVME_FEATURE_SUPPORTED | NVME_EFFECT_NS_CAPS | NVME_EFFECT_SCOPE_NS;
 	return NVME_FEATURE_SUPPORTED | (f->set ? NVME_EFFECT_CTRL_CAPS : 0);
 }
 
@@ -333,7 +347,15 @@ static void get_exec(struct tgt_req *req)
 	uint32_t value = 0;
 
 	if (sel == NVME_FEATURE_CAPABILITIES) {
-		tgt_req_succeed(req, f->set ? NVME_FEATURE_CAP_CHANGEABLE : 0);
+		tgt_req_succeed(req, f->set_ns ? NVME_FEATURE_CAP_CHANGEABLE | NVME_FEATURE_CAP_PER_NS
+				     : f->set  ? NVME_FEATURE_CAP_CHANGEABLE
+					       : 0);
+		return;
+	}
+	if (f->get_ns) {
+		st = f->get_ns(req, &value);
+		req->result = sel == NVME_FEATURE_CURRENT ? value : 0;
+		tgt_req_complete(req, st);
 		return;
 	}
 	/* What was never saved reads as the default (4.4). */
@@ -365,7 +387,10 @@ static void set_exec(struct tgt_req *req)
 {
 	const struct feature *f = find_for(req);
 
-	tgt_req_complete(req, f->set(req, req->assoc->ctrl, nvme_feature_dw11(&req->cmd)));
+	if (f->set_ns)
+		f->set_ns(req, nvme_feature_dw11(&req->cmd));
+	else
+		tgt_req_complete(req, f->set(req, req->assoc->ctrl, nvme_feature_dw11(&req->cmd)));
 }
 
 struct nvme_status tgt_set_features_parse(struct tgt_req *req)
@@ -377,9 +402,9 @@ struct nvme_status tgt_set_features_parse(struct tgt_req *req)
 		return bad(NVME_SC_INVALID_FIELD);
 	if (nvme_feature_save(&req->cmd))
 		return bad(NVME_SC_FEATURE_NOT_SAVEABLE);
-	if (!f->set)
+	if (!f->set && !f->set_ns)
 		return bad(NVME_SC_FEATURE_NOT_CHANGEABLE);
-	if (nsid != NVME_NSID_NONE && nsid != NVME_NSID_ALL)
+	if (!f->set_ns && nsid != NVME_NSID_NONE && nsid != NVME_NSID_ALL)
 		return bad(NVME_SC_FEATURE_NOT_PER_NS);
 	req->exec = set_exec;
 	return good();

@@ -17,6 +17,7 @@
 #include "target/conn.h"
 #include "target/core.h"
 #include "target/ctrl.h"
+#include "target/io_cmd.h"
 
 enum {
 	/*
@@ -60,7 +61,7 @@ void tgt_assoc_fence_lifted(struct tgt_assoc *a)
 		struct tgt_req *req = list_first_entry(&a->waiting_fence, struct tgt_req, link);
 
 		list_del(&req->link);
-		req->exec(req);
+		tgt_io_run(req);
 	}
 }
 

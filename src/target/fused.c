@@ -14,6 +14,7 @@
 #include "target/ctrl.h"
 #include "target/fence.h"
 #include "target/io_cmd.h"
+#include "target/resv-ns.h"
 #include "target/xfer.h"
 
 static struct nvme_status bad(enum nvme_sc code)
@@ -115,8 +116,17 @@ static void pair_done(struct tgt_req *first)
 static void exec_pair(struct tgt_req *first)
 {
 	const struct tgt_ns *ns = first->ns;
+	struct nvme_status conflict = bad(NVME_SC_RESERVATION_CONFLICT);
 
 	list_del(&first->link);
+	if (tgt_resv_conflicts(first, TGT_ACCESS_WRITE)) {
+		/* Whose fault it is: some reservations let everybody read. */
+		if (tgt_resv_conflicts(first, TGT_ACCESS_READ))
+			end_pair(first, conflict, failed());
+		else
+			end_pair(first, failed(), conflict);
+		return;
+	}
 	if (tgt_store_submit(first, ns->store, STORE_COMPARE_WRITE, tgt_io_fua(first->other),
 			     nvme_cmd_slba(&first->cmd) << ns->block_shift, first->data_len))
 		pair_done(first);

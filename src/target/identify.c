@@ -214,6 +214,7 @@ void tgt_identify_ns(const struct tgt_ns *ns, struct nvme_id_ns *id)
 	memset(id, 0, sizeof(*id));
 	id->nsze = id->ncap = id->nuse = cpu_to_le64(ns->blocks);
 	id->nmic = NVME_NMIC_SHARED;
+	id->rescap = tgt_resv_caps(ns);
 	/* What is deallocated reads as zeroes in every store of ours. */
 	id->dlfeat = NVME_DLFEAT_READS_ZEROES;
 	if (ns->can_discard)
@@ -262,6 +263,7 @@ static struct nvme_status id_ns_independent(struct tgt_req *req)
 
 	if (ns) {
 		id.nmic = NVME_NMIC_SHARED;
+		id.rescap = tgt_resv_caps(ns);
 		id.anagrpid = cpu_to_le32(TGT_ANA_GROUP);
 		id.nsattr = ns->read_only ? NVME_NSATTR_WRITE_PROTECTED : 0;
 		id.nstat = NVME_NSTAT_READY;

@@ -19,6 +19,7 @@
 #include "target/core.h"
 #include "target/ctrl.h"
 #include "target/fence.h"
+#include "target/resv-ns.h"
 #include "target/timing.h"
 
 static struct nvme_status bad(enum nvme_sc code)
@@ -149,6 +150,14 @@ void tgt_io_answer(struct tgt_req *req, struct nvme_status st)
 	if (good)
 		note_latency(req);
 	tgt_req_complete(req, st);
+}
+
+void tgt_io_run(struct tgt_req *req)
+{
+	if (tgt_resv_conflicts(req, req->access))
+		tgt_io_answer(req, bad(NVME_SC_RESERVATION_CONFLICT));
+	else
+		req->exec(req);
 }
 
 void tgt_io_complete(struct tgt_req *req, int result)
@@ -352,6 +361,8 @@ static struct nvme_status parse_flush(struct tgt_req *req)
 	req->stored = range_stored;
 	if (nvme_cmd_nsid(&req->cmd) != NVME_NSID_ALL)
 		return tgt_io_find_ns(req);
+	if (tgt_resv_conflicts_anywhere(req, TGT_ACCESS_WRITE))
+		return bad(NVME_SC_RESERVATION_CONFLICT);
 	req->pin = tgt_ns_pin_get(req->assoc->core->pin);
 	req->exec = flush_next;
 	req->stored = flush_stored;
@@ -360,20 +371,30 @@ static struct nvme_status parse_flush(struct tgt_req *req)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct io_cmd {
 	uint8_t opc;
-	uint16_t oncs; /* the bit that says so; 0: mandatory */
+	uint8_t access; /* enum tgt_access: its group in the presence of a reservation */
+	uint16_t oncs;  /* the bit that says so; 0: mandatory */
 	uint32_t effects;
 	struct nvme_status (*parse)(struct tgt_req *req);
 } cmds[] = {
-	{ NVME_NVM_READ, 0, 0, parse_read },
-	{ NVME_NVM_WRITE, 0, NVME_EFFECT_CONTENT, parse_write },
-	{ NVME_NVM_FLUSH, 0, 0, parse_flush },
-	{ NVME_NVM_COMPARE, NVME_ONCS_COMPARE, 0, parse_compare },
-	{ NVME_NVM_WRITE_ZEROES, NVME_ONCS_WRITE_ZEROES, NVME_EFFECT_CONTENT, parse_write_zeroes },
-	{ NVME_NVM_DATASET_MGMT, NVME_ONCS_DATASET_MGMT, NVME_EFFECT_CONTENT, tgt_dsm_parse },
-	{ NVME_NVM_VERIFY, NVME_ONCS_VERIFY, 0, parse_verify },
+	{ NVME_NVM_READ, TGT_ACCESS_READ, 0, 0, parse_read },
+	{ NVME_NVM_WRITE, TGT_ACCESS_WRITE, 0, NVME_EFFECT_CONTENT, parse_write },
+	{ NVME_NVM_FLUSH, TGT_ACCESS_WRITE, 0, 0, parse_flush },
+	{ NVME_NVM_COMPARE, TGT_ACCESS_READ, NVME_ONCS_COMPARE, 0, parse_compare },
+	{ NVME_NVM_WRITE_ZEROES, TGT_ACCESS_WRITE, NVME_ONCS_WRITE_ZEROES, NVME_EFFECT_CONTENT,
+	  parse_write_zeroes },
+	{ NVME_NVM_DATASET_MGMT, TGT_ACCESS_WRITE, NVME_ONCS_DATASET_MGMT, NVME_EFFECT_CONTENT,
+	  tgt_dsm_parse },
+	{ NVME_NVM_VERIFY, TGT_ACCESS_READ, NVME_ONCS_VERIFY, 0, parse_verify },
+	{ NVME_NVM_RESV_REGISTER, TGT_ACCESS_OTHER, NVME_ONCS_RESERVATIONS, 0, tgt_resv_parse },
+	{ NVME_NVM_RESV_ACQUIRE, TGT_ACCESS_OTHER, NVME_ONCS_RESERVATIONS, 0, tgt_resv_parse },
+	{ NVME_NVM_RESV_RELEASE, TGT_ACCESS_OTHER, NVME_ONCS_RESERVATIONS, 0, tgt_resv_parse },
+	{ NVME_NVM_RESV_REPORT, TGT_ACCESS_OTHER, NVME_ONCS_RESERVATIONS, 0,
+	  tgt_resv_report_parse },
 };
+/* clang-format on */
 
 static const struct io_cmd *find(uint8_t opc)
 {
@@ -407,6 +428,11 @@ struct nvme_status tgt_io_parse(struct tgt_req *req)
 	if (!atomic_load_explicit(&req->assoc->ctrl->ready, memory_order_acquire))
 		return bad(NVME_SC_SEQUENCE_ERROR);
 	st = cmd ? cmd->parse(req) : bad(NVME_SC_INVALID_OPCODE);
+	if (nvme_status_ok(st)) {
+		req->access = cmd->access;
+		if (tgt_resv_conflicts(req, req->access))
+			st = bad(NVME_SC_RESERVATION_CONFLICT);
+	}
 	if (!nvme_status_ok(st))
 		count(req, false);
 	return st;

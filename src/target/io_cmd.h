@@ -32,6 +32,9 @@ bool tgt_store_submit(struct tgt_req *req, struct store *s, enum store_kind kind
 /* STORE_FUA if the command, or the write cache being off, asks for it. */
 unsigned int tgt_io_fua(const struct tgt_req *req);
 
+/* Runs a command whose data is there, unless a reservation forbids it by now. */
+void tgt_io_run(struct tgt_req *req);
+
 /* Answers an I/O command that is no store's business any more, and counts it. */
 void tgt_io_answer(struct tgt_req *req, struct nvme_status st);
 

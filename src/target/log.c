@@ -19,6 +19,7 @@
 #include "target/feature.h"
 #include "target/identify.h"
 #include "target/io_cmd.h"
+#include "target/resv-ns.h"
 #include "target/window.h"
 
 static uint32_t log_effects(uint8_t lid, bool discovery);
@@ -189,6 +190,7 @@ static const struct log_page {
 	{ NVME_LID_ANA, ON_IO, TGT_EVENT_ANA, ana },
 	{ NVME_LID_FEATURE_EFFECTS, ON_IO | ON_DISCOVERY, TGT_EVENT_COUNT, feature_effects },
 	{ NVME_LID_NVME_MI_EFFECTS, ON_IO | ON_DISCOVERY, TGT_EVENT_COUNT, mi_effects },
+	{ NVME_LID_RESERVATION, ON_IO, TGT_EVENT_RESERVATION, tgt_resv_log_page },
 	{ NVME_LID_DISCOVERY, ON_DISCOVERY, TGT_EVENT_DISCOVERY, tgt_discovery_produce },
 };
 

@@ -58,6 +58,8 @@ static struct tgt_backing *new_backing(const struct target_ns_config *c, unsigne
 	b->store = c->store;
 	b->release = c->release;
 	b->release_arg = c->release_arg;
+	b->core_count = cores;
+	tgt_resv_init(&b->resv);
 	return b;
 }
 
@@ -67,6 +69,9 @@ static void backing_put(struct tgt_backing *b)
 		return;
 	if (b->armed && b->release)
 		b->release(b->release_arg, b->store);
+	for (unsigned int i = 0; i < b->core_count; i++)
+		tgt_resv_view_put(b->cores[i].view);
+	tgt_resv_deinit(&b->resv);
 	mem_free(b);
 }
 

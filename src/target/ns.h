@@ -21,6 +21,7 @@
 #include "io/io.h"
 #include "store/store.h"
 #include "target/change.h"
+#include "target/resv-ns.h"
 #include "target/stats.h"
 #include "target/target.h"
 
@@ -31,8 +32,11 @@ struct tgt_backing {
 	void (*release)(void *arg, struct store *store);
 	void *release_arg;
 	bool armed; /* the target has taken the store over */
+	struct tgt_resv resv;
+	unsigned int core_count;
 	struct tgt_core_io {
 		_Alignas(64) struct tgt_io_counters io;
+		struct tgt_resv_view *view; /* of its reservation; NULL: there is none */
 	} cores[];
 };
 

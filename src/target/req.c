@@ -11,6 +11,7 @@
 #include "target/core.h"
 #include "target/ctrl.h"
 #include "target/fused.h"
+#include "target/resv-ns.h"
 #include "target/timing.h"
 #include "target/xfer.h"
 
@@ -31,7 +32,7 @@ static const struct {
 					 BIT(SENDING) | BIT(FREE) },
 	[TGT_REQ_FUSED] = { "fused", BIT(BUFFER) | BIT(R2T) | BIT(FENCED) | BIT(STORE) |
 					     BIT(SENDING) | BIT(FREE) },
-	[TGT_REQ_FENCED] = { "fenced", BIT(STORE) | BIT(SENDING) | BIT(FREE) },
+	[TGT_REQ_FENCED] = { "fenced", BIT(STORE) | BIT(PARKED) | BIT(SENDING) | BIT(FREE) },
 	[TGT_REQ_STORE] = { "store", BIT(SENDING) | BIT(FREE) },
 	[TGT_REQ_PARKED] = { "parked", BIT(SENDING) | BIT(FREE) },
 	[TGT_REQ_SENDING] = { "sending", BIT(FREE) },
@@ -63,6 +64,8 @@ void tgt_req_begin(struct tgt_req *req, struct tgt_assoc *a, uint16_t tag,
 	req->dir = NVME_DIR_NONE;
 	req->fuse = (uint8_t)nvme_cmd_fuse(cmd);
 	req->other = NULL;
+	req->drain = NULL;
+	req->access = 0;
 	req->control = a->qid == 0;
 	req->abort = false;
 	req->bad_data = false;
@@ -96,11 +99,21 @@ static void leave_lists(struct tgt_req *req)
 	tgt_xfer_forget(req);
 }
 
+static void leave_drain(struct tgt_req *req)
+{
+	struct tgt_resv_drain *d = req->drain;
+
+	req->drain = NULL;
+	if (d)
+		tgt_resv_drained(d);
+}
+
 void tgt_req_complete(struct tgt_req *req, struct nvme_status status)
 {
 	struct tgt_assoc *a = req->assoc;
 
 	leave_lists(req);
+	leave_drain(req);
 	if (req->fuse)
 		tgt_fused_ends(req);
 	if (req->pin && !req->lends) {
@@ -133,6 +146,7 @@ void tgt_req_release(struct tgt_req *req)
 	struct tgt_assoc *a = req->assoc;
 
 	leave_lists(req);
+	leave_drain(req);
 	if (req->other)
 		req->other = req->other->other = NULL;
 	INVARIANT(!req->data_pdu.queued && !req->rsp_pdu.queued);

@@ -52,6 +52,7 @@ struct tgt_req {
 	uint8_t state; /* enum tgt_req_state */
 	uint8_t dir;   /* enum nvme_direction: which way data really moves */
 	uint8_t fuse;  /* enum nvme_fuse */
+	uint8_t access; /* enum tgt_access: what a reservation may forbid */
 	bool control;  /* admin or Fabrics command: its memory comes first */
 	bool abort;    /* Abort came when it was too late to stop and too early to be done */
 	bool bad_data; /* a data digest was wrong */
@@ -60,6 +61,7 @@ struct tgt_req {
 	uint16_t tag;  /* index in the pool */
 	uint16_t ttag; /* of the R2T that is out */
 	struct nvme_cmd cmd;
+	struct tgt_resv_drain *drain; /* a Preempt and Abort that waits for its end: resv-job.c */
 	struct tgt_req *other; /* of a fused operation, once both are there; see fused.h */
 
 	/* The answer. */

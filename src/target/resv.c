@@ -133,12 +133,23 @@ static struct nvme_status unregister(struct tgt_resv_state *s, int me,
 	return good();
 }
 
+static bool cptpl_right(const struct tgt_resv_cmd *cmd)
+{
+	return cmd->cptpl != 1 && (cmd->cptpl != NVME_CPTPL_SET || cmd->may_persist);
+}
+
+static void set_ptpl(struct tgt_resv_state *s, const struct tgt_resv_cmd *cmd)
+{
+	if (cmd->cptpl != NVME_CPTPL_KEEP)
+		s->ptpl = cmd->cptpl == NVME_CPTPL_SET;
+}
+
 static struct nvme_status do_register(struct tgt_resv_state *s, int me,
 				      const struct tgt_resv_cmd *cmd, struct tgt_resv_told *told)
 {
 	struct nvme_status st;
 
-	if (cmd->cptpl == 1 || (cmd->cptpl == NVME_CPTPL_SET && !cmd->may_persist))
+	if (!cptpl_right(cmd))
 		return bad(NVME_SC_INVALID_FIELD);
 	if (cmd->action == NVME_RREGA_REGISTER)
 		st = enroll(s, me, cmd);
@@ -150,8 +161,7 @@ static struct nvme_status do_register(struct tgt_resv_state *s, int me,
 		st = bad(NVME_SC_INVALID_FIELD);
 	if (!nvme_status_ok(st))
 		return st;
-	if (cmd->cptpl != NVME_CPTPL_KEEP)
-		s->ptpl = cmd->cptpl == NVME_CPTPL_SET;
+	set_ptpl(s, cmd);
 	s->generation++;
 	return st;
 }
@@ -289,6 +299,11 @@ struct nvme_status tgt_resv_apply(struct tgt_resv_state *s, const struct tgt_res
 		return do_acquire(s, me, cmd, told);
 	case NVME_NVM_RESV_RELEASE:
 		return do_release(s, me, cmd, told);
+	case TGT_RESV_SET_PTPL:
+		if (!cptpl_right(cmd))
+			return bad(NVME_SC_INVALID_FIELD);
+		set_ptpl(s, cmd);
+		return good();
 	default:
 		return bad(NVME_SC_INVALID_OPCODE);
 	}

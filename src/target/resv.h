@@ -26,6 +26,9 @@ enum {
 	TGT_RESV_REGISTRANTS = 256,
 };
 
+/* What feature 83h does, which is no I/O command: @cptpl is all of it. */
+#define TGT_RESV_SET_PTPL 0xff
+
 struct tgt_registrant {
 	uint8_t host[NVME_HOSTID_SIZE];
 	uint64_t key; /* not 0 */
@@ -41,7 +44,7 @@ struct tgt_resv_state {
 };
 
 struct tgt_resv_cmd {
-	uint8_t opc;    /* NVME_NVM_RESV_REGISTER, _ACQUIRE or _RELEASE */
+	uint8_t opc;    /* NVME_NVM_RESV_REGISTER, _ACQUIRE, _RELEASE or TGT_RESV_SET_PTPL */
 	uint8_t action; /* RREGA, RACQA or RRELA */
 	uint8_t type;   /* RTYPE */
 	uint8_t cptpl;

@@ -150,7 +150,13 @@ static int make(const struct target_config *c, struct io_loop *const loops[], si
 	pthread_mutex_init(&t->log_lock, NULL);
 	log_limit_init(&t->log_limits[0], LOG_BURST_WARN, LOG_PERIOD_S * SECOND);
 	log_limit_init(&t->log_limits[1], LOG_BURST_INFO, LOG_PERIOD_S * SECOND);
-	r = make_subsystems(t, c, err);
+	if (c->state_dir) {
+		t->state_dir = mem_strdup(c->state_dir);
+		if (!t->state_dir)
+			r = err_set(err, ENOMEM, "no memory for a target");
+	}
+	if (r == 0)
+		r = make_subsystems(t, c, err);
 	if (r == 0)
 		r = make_reactors(t, c, loops, n, err);
 	if (r == 0)
@@ -182,9 +188,19 @@ int target_new_on_loops(const struct target_config *c, struct io_loop *const loo
 
 int target_start(struct target *t, struct err *err)
 {
+	struct tgt_subsys *s;
+
 	INVARIANT(atomic_load(&t->phase) == TARGET_NEW);
 	atomic_store(&t->phase, TARGET_STARTED);
 	target_hold(t);
+	tgt_for_each_subsys(t, s) {
+		int r = tgt_resv_open_all(s, err);
+
+		if (r < 0) {
+			target_drain(t, true);
+			return r;
+		}
+	}
 	for (size_t i = 0; i < t->listener_count; i++) {
 		int r = tgt_reactor_call(t->listeners[i]->reactor, tgt_listener_start,
 					 t->listeners[i], err);
@@ -254,6 +270,7 @@ struct target *target_free(struct target *t)
 		tgt_listener_put(t->listeners[i]);
 	for (uint32_t i = 0; t->subsystems && i <= t->limits.subsystems; i++)
 		tgt_subsys_free(t->subsystems[i]);
+	mem_free(t->state_dir);
 	mem_free(t->listeners);
 	mem_free(t->reactors);
 	mem_free(t->subsystems);

@@ -101,6 +101,8 @@ struct target_config {
 	size_t listener_count;
 	const char *discovery_nqn; /* of its own; NULL: the well-known one alone */
 	const struct log *log;     /* NULL: silent; must outlive the target */
+	/* Where reservations that persist through power loss are kept; NULL: none do. */
+	const char *state_dir;
 	struct target_limits limits;
 
 	/* For target_new() only. */
@@ -129,7 +131,10 @@ int target_new(const struct target_config *c, struct target **ret_target, struct
 int target_new_on_loops(const struct target_config *c, struct io_loop *const loops[], size_t n,
 			struct target **ret_target, struct err *err);
 
-/* Binds all listeners and accepts. On error nothing listens; errors of bind(2) with a sentence. */
+/*
+ * Binds all listeners and accepts. On error nothing listens; errors of bind(2), and of reading
+ * state_dir, with a sentence.
+ */
 int target_start(struct target *t, struct err *err);
 /* The address that listener @i is really bound to. Valid after target_start(). */
 const struct io_addr *target_listener_addr(const struct target *t, size_t i);

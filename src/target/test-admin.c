@@ -77,7 +77,7 @@ static void id_ctrl(void)
 	is_u64(le16_to_cpu(id->maxcmd), 128, "MAXCMD");
 	is_u64(le16_to_cpu(id->oncs),
 	       NVME_ONCS_COMPARE | NVME_ONCS_DATASET_MGMT | NVME_ONCS_WRITE_ZEROES |
-		       NVME_ONCS_FEATURE_SAVE | NVME_ONCS_VERIFY,
+		       NVME_ONCS_FEATURE_SAVE | NVME_ONCS_RESERVATIONS | NVME_ONCS_VERIFY,
 	       "ONCS");
 	is_u64(le16_to_cpu(id->fuses), NVME_FUSES_COMPARE_WRITE, "FUSES");
 	is_u64(id->vwc, NVME_VWC_PRESENT | NVME_VWC_FLUSH_ALL_ACCEPTED,
@@ -211,7 +211,7 @@ static struct nvme_cpl get_log(uint8_t lid, uint64_t offset, uint32_t bytes, uin
 
 static void logs(void)
 {
-	static const uint8_t have[] = { 0, 1, 2, 3, 4, 5, 0x0c, 0x12, 0x13 };
+	static const uint8_t have[] = { 0, 1, 2, 3, 4, 5, 0x0c, 0x12, 0x13, 0x80 };
 	const le32 *effects = (const void *)buf;
 	const struct nvme_log_smart *smart = (const void *)buf;
 	const struct nvme_log_firmware *fw = (const void *)buf;
@@ -401,7 +401,7 @@ static void feature_rules(void)
 	is_status(&cpl, FEATURE_NOT_CHANGEABLE, "E010: Interrupt Coalescing");
 	cpl = set(NVME_FID_TIMESTAMP, 0);
 	is_status(&cpl, INVALID_FIELD, "a feature that is not there");
-	cpl = get(NVME_FID_RESERVATION_MASK, 0, 0);
+	cpl = get(NVME_FID_TIMESTAMP, 0, 0);
 	is_status(&cpl, INVALID_FIELD, "getting one");
 	cpl = set(NVME_FID_POWER_MANAGEMENT, 1);
 	is_status(&cpl, INVALID_FIELD, "power state 1");

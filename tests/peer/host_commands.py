@@ -340,7 +340,7 @@ def e007(t):
             still_right(h.io[0])
     for name, opc, cdw in (('Read', n.READ, n.rw_cdw(0, 1)), ('Write', n.WRITE, n.rw_cdw(0, 1)),
                            ('Compare', n.COMPARE, n.rw_cdw(0, 1)), ('Dataset Management', n.DSM, struct.pack('<II', 0, 4)),
-                           ('Reservation Register', 0x0D, b''), ('Reservation Report', 0x0E, b''), ('Copy', 0x19, b'')):
+                           ('Reservation Register', 0x0D, b''), ('Reservation Report', 0x0E, struct.pack('<II', 0, 1)), ('Copy', 0x19, b'')):
         with t.case('%s with an SGL of nothing: a status' % name):
             q = env.host(t).io[0]
             ends(q.command(n.sqe(opc, q.next_cid(), NS, cdw10=cdw)), n.SGL_LENGTH, n.INVALID_OPCODE, n.INVALID_FIELD)
@@ -467,8 +467,9 @@ def e010(t):
         for fid in range(256):
             if fid == 0x0F:
                 continue  # it would start a keep alive timer
-            ends(a.set_feature(fid, 0), n.OK, n.INVALID_FIELD, n.NOT_CHANGEABLE, n.SEQUENCE_ERROR, n.SGL_LENGTH, dnr=None)
-            ends(a.get_feature(fid), n.OK, n.INVALID_FIELD, n.SGL_LENGTH, dnr=None)
+            ends(a.set_feature(fid, 0), n.OK, n.INVALID_FIELD, n.NOT_CHANGEABLE, n.SEQUENCE_ERROR, n.SGL_LENGTH,
+                 n.INVALID_NS, dnr=None)
+            ends(a.get_feature(fid), n.OK, n.INVALID_FIELD, n.SGL_LENGTH, n.INVALID_NS, dnr=None)
         ends(a.identify(1), n.OK)
     with t.case('saving: Feature Identifier Not Saveable'):
         a = env.host(t).admin
