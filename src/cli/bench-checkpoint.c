@@ -33,7 +33,8 @@ static int check_given(const struct bench_common *c, bool restore)
 	return name ? cli_usage("bench: --%s has no meaning with --workload %s", name, c->workload) : CLI_DONE;
 }
 
-static int parse(struct checkpoint_options *o, const struct bench_request *q, const struct bench_common *c)
+int bench_checkpoint_parse(struct checkpoint_options *o, const struct bench_request *q,
+			   const struct bench_common *c)
 {
 	unsigned int ranks = 0;
 	int rc;
@@ -173,7 +174,7 @@ int bench_checkpoint(const struct bench_request *q, const struct bench_common *c
 	static struct checkpoint_result r;
 	struct checkpoint_options o;
 	struct err err = ERR_NULL;
-	int rc = parse(&o, q, c), printed;
+	int rc = bench_checkpoint_parse(&o, q, c), printed;
 
 	if (rc != CLI_DONE)
 		return rc;

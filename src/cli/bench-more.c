@@ -44,7 +44,7 @@ int bench_take_part(const char *arg)
 	return 0;
 }
 
-enum { SAVE = 1, RESTORE = 2, KV = 4 };
+enum { SAVE = 1, RESTORE = 2, KV = 4, MIXED = 8 };
 
 static const struct {
 	const char *name;
@@ -54,6 +54,7 @@ static const struct {
 	{ "checkpoint-save", SAVE, bench_checkpoint },
 	{ "checkpoint-restore", RESTORE, bench_checkpoint },
 	{ "kv-cache", KV, bench_kv },
+	{ "mixed", MIXED, bench_mixed },
 };
 
 static int find(const char *workload)
@@ -70,6 +71,11 @@ bool bench_is_more(const char *workload)
 	return find(workload) >= 0;
 }
 
+bool bench_is_mixed(const char *workload)
+{
+	return bench_is_more(workload) && workloads_more[find(workload)].bit == MIXED;
+}
+
 int bench_more_run(struct bench_request *q, const struct bench_common *c)
 {
 	return workloads_more[find(c->workload)].run(q, c);
@@ -82,11 +88,13 @@ const char *bench_more_misplaced(const char *workload)
 		bool given;
 		unsigned int where;
 	} list[] = {
-		{ "model", bench_more.model, SAVE | RESTORE | KV },
-		{ "scale", bench_more.scale_ppm != BENCH_NOT_GIVEN, SAVE | RESTORE | KV },
-		{ "ranks", bench_more.ranks != BENCH_NOT_GIVEN, SAVE | RESTORE },
+		{ "streams", bench_more.streams, MIXED },
+		{ "training", bench_more.training, MIXED },
+		{ "model", bench_more.model, SAVE | RESTORE | KV | MIXED },
+		{ "scale", bench_more.scale_ppm != BENCH_NOT_GIVEN, SAVE | RESTORE | KV | MIXED },
+		{ "ranks", bench_more.ranks != BENCH_NOT_GIVEN, SAVE | RESTORE | MIXED },
 		{ "checkpoints", bench_more.checkpoints != BENCH_NOT_GIVEN, SAVE | RESTORE },
-		{ "pause", bench_more.pause != BENCH_NOT_GIVEN, SAVE | RESTORE },
+		{ "pause", bench_more.pause != BENCH_NOT_GIVEN, SAVE | RESTORE | MIXED },
 		{ "users", bench_more.users != BENCH_NOT_GIVEN, KV },
 		{ "user-kinds", bench_more.user_kinds, KV },
 		{ "class-mix", bench_more.class_mix, KV },

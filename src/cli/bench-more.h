@@ -15,14 +15,16 @@
 /* What the command line said of what several workloads take; BENCH_NOT_GIVEN where it did not. */
 struct bench_common {
 	const char *workload;
-	uint64_t depth, queues, threads, block, time, warmup, offset, size;
+	const char *accelerator;
+	uint64_t depth, queues, threads, block, time, warmup, offset, size, rate;
+	uint64_t accelerators, batch, prefetch, compute;
 	uint64_t seed;
 	bool verify, overwrite;
 	bench_live_fn live;
 };
 
 struct bench_more {
-	const char *model, *class_mix, *user_kinds;
+	const char *model, *class_mix, *user_kinds, *streams, *training;
 	uint64_t ranks, scale_ppm, checkpoints, pause;
 	uint64_t users, turns, shared_prompts, last_turns, decode_reads, think_ppm;
 	/* of all kinds of run */
@@ -59,6 +61,10 @@ int bench_take_part(const char *arg);
 	  "how often a turn reads all of its cache again (default 0)", NULL },                                    \
 	{ "think", 0, CLI_CALL, NULL, "NUMBER", "users' thinking times this (default 1)", bench_take_think },     \
 	{ "turns", 0, CLI_COUNT, &bench_more.turns, "N", "end after so many turns (default: by --time)", NULL },   \
+	{ "streams", 0, CLI_TEXT, &bench_more.streams, "LIST",                                                    \
+	  "training,checkpoint,inference: which are mixed (default all)", NULL },                                 \
+	{ "training", 0, CLI_TEXT, &bench_more.training, "NAME",                                                  \
+	  "workload of the training that is mixed (default: the dataset's)", NULL },                              \
 	{ "clients", 'C', CLI_TEXT, &bench_more.clients, "HOST[:PORT],...",                                       \
 	  "measure from these machines at once, where 'penstock agent' runs (port 4430)", NULL },                 \
 	{ "token-file", 0, CLI_TEXT, &bench_more.token_file, "FILE", "secret that the agents know", NULL },       \
@@ -68,6 +74,8 @@ int bench_take_part(const char *arg);
 
 /* Is that workload one of these? */
 bool bench_is_more(const char *workload);
+/* Does it take the options of training (accelerators, batch, ...) too? */
+bool bench_is_mixed(const char *workload);
 /* Parses, runs, reports. Returns enum cli_status. */
 int bench_more_run(struct bench_request *q, const struct bench_common *c);
 /* The first option given that only one of these workloads takes; NULL: none. @workload: but not this one. */
@@ -81,5 +89,10 @@ int bench_count(const char *name, uint64_t value, uint64_t otherwise, unsigned i
 
 int bench_checkpoint(const struct bench_request *q, const struct bench_common *c);
 int bench_kv(const struct bench_request *q, const struct bench_common *c);
+int bench_mixed(const struct bench_request *q, const struct bench_common *c);
+
+/* Its options, as for --workload checkpoint-save or checkpoint-restore. */
+int bench_checkpoint_parse(struct checkpoint_options *o, const struct bench_request *q,
+			   const struct bench_common *c);
 
 #endif
