@@ -25,6 +25,8 @@
 
 /* A request is a line that a program writes at once; an answer one that it waits for. */
 #define PATIENCE_MS 10000
+/* Clients beyond CONTROL_CLIENTS wait for their turn here. */
+#define BACKLOG 128
 
 struct client {
 	int fd; /* -1: free */
@@ -320,7 +322,7 @@ static int bind_to(struct control *c, const struct sockaddr_un *addr, struct err
 	}
 	if (r < 0)
 		return err_set(err, errno, "%s: %s", c->path, strerror(errno));
-	if (chmod(c->path, 0600) < 0 || listen(c->listen_fd, CONTROL_CLIENTS) < 0) {
+	if (chmod(c->path, 0600) < 0 || listen(c->listen_fd, BACKLOG) < 0) {
 		r = err_set(err, errno, "%s: %s", c->path, strerror(errno));
 		unlink(c->path);
 		return r;

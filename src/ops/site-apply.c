@@ -268,7 +268,7 @@ static int prepare(struct plan *p, struct err *err)
 		if (x->kind == SUBSYSTEM_ADD)
 			r = site_view_init(p->site, &x->view, x->subsystem, err);
 		else if (x->kind == NS_ADD || x->kind == NS_REPLACE)
-			r = site_open_ns(p->site, x->ns, &x->open, err);
+			r = site_open_ns(p->site, x->subsystem->nqn, x->ns, &x->open, err);
 	}
 	return r;
 }
@@ -375,6 +375,19 @@ static void undo_step(struct plan *p, struct step *x)
 			  LOG_STR("error", err_text(&err)));
 }
 
+/* What a step has taken away is waited for by whoever wants to (site_settle()). */
+static void retire(struct plan *p, const struct step *x, bool undone)
+{
+	if (x->kind == NS_REPLACE && !undone)
+		site_retire(p->site, x->subsystem->nqn, x->ns->nsid, x->open.store);
+	else if (x->kind == NS_REMOVE)
+		site_retire(p->site, x->subsystem->nqn, x->was_ns->nsid, NULL);
+	else if (x->kind == NS_ADD && undone)
+		site_retire(p->site, x->subsystem->nqn, x->ns->nsid, NULL);
+	else if (x->kind == SUBSYSTEM_REMOVE || (x->kind == SUBSYSTEM_ADD && undone))
+		site_retire(p->site, x->subsystem->nqn, 0, NULL);
+}
+
 static int execute(struct plan *p, struct err *err)
 {
 	for (; p->done < p->count; p->done++) {
@@ -382,10 +395,14 @@ static int execute(struct plan *p, struct err *err)
 		size_t at = p->done;
 		int r = do_step(p, x, err);
 
-		if (r == 0)
+		if (r == 0) {
+			retire(p, x, false);
 			continue;
-		while (at-- > 0)
+		}
+		while (at-- > 0) {
 			undo_step(p, &p->steps[at]);
+			retire(p, &p->steps[at], true);
+		}
 		return r;
 	}
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "base/list.h"
 #include "io/io.h"
+#include "nvme/nqn.h"
 #include "ops/site.h"
 #include "store/store.h"
 
@@ -17,6 +18,8 @@ struct site_store {
 	struct list link;
 	struct site *site;
 	struct store *store;
+	char nqn[NVME_NQN_SIZE];
+	uint32_t nsid;
 	bool retired;  /* its namespace was removed; by site->lock, as is the next */
 	bool released; /* and nothing uses it */
 };
@@ -48,10 +51,16 @@ int site_view_init(struct site *s, struct site_view *v, const struct config_subs
 /* @failed: the target did not take it: the stores are closed. */
 void site_view_deinit(struct site *s, struct site_view *v, bool failed);
 
-int site_open_ns(struct site *s, const struct config_namespace *from, struct target_ns_config *ret_ns,
-		 struct err *err);
+int site_open_ns(struct site *s, const char *nqn, const struct config_namespace *from,
+		 struct target_ns_config *ret_ns, struct err *err);
 /* The target did not take it. */
 void site_close_ns(struct site *s, const struct target_ns_config *ns);
+
+/*
+ * What serves namespace @nsid (0: any) of @nqn, but for @keep, is to be let go of: it was told to the
+ * target.
+ */
+void site_retire(struct site *s, const char *nqn, uint32_t nsid, const struct store *keep);
 
 void site_listener_config(const struct config_listener *from, struct target_listener_config *ret);
 

@@ -4,6 +4,7 @@
  * site-apply.c.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -29,8 +30,19 @@ static void on_release(void *arg, struct store *store)
 	pthread_mutex_unlock(&s->lock);
 }
 
-int site_open_ns(struct site *s, const struct config_namespace *from, struct target_ns_config *ret_ns,
-		 struct err *err)
+void site_retire(struct site *s, const char *nqn, uint32_t nsid, const struct store *keep)
+{
+	struct site_store *x;
+
+	pthread_mutex_lock(&s->lock);
+	list_for_each_entry(x, &s->stores, link)
+		if (x->store != keep && (nsid == 0 || x->nsid == nsid) && strcmp(x->nqn, nqn) == 0)
+			x->retired = true;
+	pthread_mutex_unlock(&s->lock);
+}
+
+int site_open_ns(struct site *s, const char *nqn, const struct config_namespace *from,
+		 struct target_ns_config *ret_ns, struct err *err)
 {
 	struct site_store *x = mem_zalloc(sizeof(*x));
 	int r;
@@ -43,6 +55,8 @@ int site_open_ns(struct site *s, const struct config_namespace *from, struct tar
 		return r;
 	}
 	x->site = s;
+	x->nsid = from->nsid;
+	snprintf(x->nqn, sizeof(x->nqn), "%s", nqn);
 	pthread_mutex_lock(&s->lock);
 	list_add_tail(&s->stores, &x->link);
 	pthread_mutex_unlock(&s->lock);
@@ -93,8 +107,8 @@ int site_view_init(struct site *s, struct site_view *v, const struct config_subs
 		return err_set(err, ENOMEM, "%s: out of memory", from->nqn);
 	v->c.namespaces = v->ns;
 	for (; v->c.namespace_count < from->namespace_count; v->c.namespace_count++) {
-		int r = site_open_ns(s, &from->namespaces[v->c.namespace_count], &v->ns[v->c.namespace_count],
-				     err);
+		int r = site_open_ns(s, from->nqn, &from->namespaces[v->c.namespace_count],
+				     &v->ns[v->c.namespace_count], err);
 
 		if (r < 0) {
 			site_view_deinit(s, v, true);

@@ -15,6 +15,8 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/penstock-test.XXXXXX")
 TESTS=0
 FAILED=0
 TARGETS=
+# Where each target of these tests has its control socket.
+export XDG_RUNTIME_DIR=$T
 NQN=nqn.2026-11.io.penstock:test
 
 stop_all() {

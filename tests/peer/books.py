@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which rows each program has, in order."""
+import host_change
 import host_commands
 import host_connect
 import host_life
@@ -7,5 +8,5 @@ import host_pdu
 import target_life
 import target_pdu
 
-HOST = [host_pdu.book, host_connect.book, host_commands.book, host_life.book]
+HOST = [host_pdu.book, host_connect.book, host_commands.book, host_life.book, host_change.book]
 TARGET = [target_pdu.book, target_life.book]

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -58,7 +59,8 @@ class Serving:
             command += ['-c', self.config]
         else:
             command += words
-        env = {**os.environ, **(env or {})}
+        # Each has its control socket in its own directory.
+        env = {**os.environ, 'XDG_RUNTIME_DIR': self.dir, **(env or {})}
         for name, value in SANITIZERS.items():
             env[name] = ':'.join(x for x in (env.get(name), value) if x)
         with open(self.log_path, 'wb') as log:
@@ -80,6 +82,33 @@ class Serving:
 
     def who(self, nqn=NQN, listener=0, **changes):
         return hostpeer.Who(self.addrs[listener], nqn).but(**changes)
+
+    # ---- what it is told ----
+
+    def ask(self, method, **params):
+        """The answer of the control socket, whatever it says."""
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(wire.PATIENCE * 2)
+        with s:
+            s.connect(os.path.join(self.dir, 'penstock', 'control.sock'))
+            s.sendall(json.dumps({'schema': 'penstock.control/1', 'method': method, 'params': params}).encode() + b'\n')
+            text = b''
+            while not text.endswith(b'\n'):
+                more = s.recv(65536)
+                expect(more, 'the control socket was closed after "%s"', text[-100:])
+                text += more
+        return json.loads(text)
+
+    def ctl(self, method, **params):
+        """The result of a request that must succeed."""
+        answer = self.ask(method, **params)
+        expect(answer['ok'], '%s: %s', method, answer.get('error'))
+        return answer['result']
+
+    def rewrite(self, config):
+        """Another configuration file, not yet read."""
+        with open(self.config, 'w', encoding='utf-8') as f:
+            json.dump(config, f)
 
     # ---- what it says ----
 
