@@ -85,6 +85,7 @@ struct pst_memory;
 enum pst_memory_kind {
 	PST_MEMORY_HOST,     /* ordinary memory */
 	PST_MEMORY_EMULATED, /* an emulated accelerator's memory: no CPU address */
+	PST_MEMORY_CUDA,     /* memory of a GPU: no CPU address */
 };
 
 /* Which way the bytes of a request really went. */
@@ -117,7 +118,41 @@ struct pst_emulated_options {
 PST_API int pst_memory_emulated(struct pst_context *ctx, size_t size,
 				const struct pst_emulated_options *opts, struct pst_memory **ret_mem,
 				struct pst_error *err);
+
+struct pst_cuda_options {
+	size_t struct_size;
+	size_t staging_bytes; /* pinned staging ring, of all I/O threads together; 0 = 32 MiB */
+	size_t piece_bytes;   /* of the ring: 128 KiB to 1 MiB, in steps of 4096; 0 = 256 KiB */
+	/*
+	 * Copies into the GPU of up to this many bytes are stored by the CPU through BAR1 where gdrcopy
+	 * is installed: 0 = 16384, at most 65536; SIZE_MAX = never.
+	 */
+	size_t mapped_bytes;
+};
+
+/*
+ * Registers memory of a GPU that the caller owns and keeps until pst_memory_free(): any part of
+ * what cudaMalloc(), cudaMallocAsync(), cuMemMap() or a framework's allocator gave, in the device's
+ * primary context. The driver is loaded when this is first called (libcuda.so.1). -ENODEV: no driver
+ * or no GPU; -EFAULT: it is not memory of a GPU; -EOPNOTSUPP: managed memory, or another context's.
+ * The staging ring is made with the first memory of a device in a context, and stays: memories of
+ * the same device with the same options share it.
+ */
+PST_API int pst_memory_cuda(struct pst_context *ctx, uint64_t device_ptr, size_t size,
+			    const struct pst_cuda_options *opts, struct pst_memory **ret_mem,
+			    struct pst_error *err);
+/* Allocates memory of GPU number @device, as CUDA counts them. Its contents are undefined. */
+PST_API int pst_memory_cuda_alloc(struct pst_context *ctx, unsigned int device, size_t size,
+				  const struct pst_cuda_options *opts, struct pst_memory **ret_mem,
+				  struct pst_error *err);
+/* The name of a GPU. Without one or without a driver: as pst_memory_cuda(). */
+PST_API int pst_cuda_name(unsigned int device, char *buf, size_t n, struct pst_error *err);
+
 PST_API enum pst_memory_kind pst_memory_kind(const struct pst_memory *mem);
+/* Whose memory it is: "NVIDIA H200", "emulated 8 GiB, 23.3 GiB/s", "host". Until it is freed. */
+PST_API const char *pst_memory_device(const struct pst_memory *mem);
+/* Its address on the device, for kernels and for other libraries; 0 where that is the CPU's. */
+PST_API uint64_t pst_memory_device_ptr(const struct pst_memory *mem);
 PST_API size_t pst_memory_size(const struct pst_memory *mem);
 /* CPU address, or NULL where there is none. */
 PST_API void *pst_memory_ptr(const struct pst_memory *mem);
@@ -236,6 +271,26 @@ PST_API int pst_discard(struct pst_volume *vol, uint64_t offset, uint64_t length
 			void *user);
 PST_API int pst_write_zeroes(struct pst_volume *vol, uint64_t offset, uint64_t length, pst_callback cb,
 			     void *user);
+
+/*
+ * The same for memory of a GPU, in the order of a stream of the caller's (a CUstream or cudaStream_t
+ * of the primary context as an integer; 0 is the legacy default stream). What the stream was given
+ * before the call is over before any byte is moved. A read completes as soon as its last copy is
+ * under way, and whatever the stream is given after that runs behind the copies: nobody waits for
+ * the copy engine. A write's memory is in use until it completes. -EINVAL: the memory is not a
+ * GPU's, or the stream is the per-thread default one; -EAGAIN: too many at a time. An error of the
+ * GPU after a read's completion comes out of the stream, as any other of that stream's work.
+ */
+PST_API int pst_read_on_stream(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset,
+			       uint64_t offset, uint64_t length, uint64_t stream, pst_callback cb, void *user);
+PST_API int pst_write_on_stream(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset,
+				uint64_t offset, uint64_t length, uint64_t stream, pst_callback cb, void *user);
+
+/* The path that whole blocks take between the two. */
+PST_API enum pst_path pst_path(const struct pst_volume *vol, const struct pst_memory *mem);
+/* 0 if that is @want; else -EOPNOTSUPP, and @err says why it is not, and what would bring it. */
+PST_API int pst_path_require(const struct pst_volume *vol, const struct pst_memory *mem, enum pst_path want,
+			     struct pst_error *err);
 
 /* Blocking twins: return completion.error. @ret_completion may be NULL. */
 PST_API int pst_read_sync(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset,

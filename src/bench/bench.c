@@ -114,6 +114,15 @@ void bench_note(struct bench_notes *notes, const char *fmt, ...)
 	va_end(args);
 }
 
+void bench_note_memory(struct bench_notes *notes, const struct bench_target *t)
+{
+	if (t->emulated)
+		bench_note(notes, "the accelerator is emulated: its memory and its copy engine are this machine's");
+	/* What stands for the driver in tests puts this into the name of its devices. */
+	if (t->cuda && strstr(t->device_name, "double"))
+		bench_note(notes, "the GPU is a test double: its memory and its copy engine are this machine's");
+}
+
 /* ---- what the library is asked for ----------------------------------------------------------- */
 
 int bench_err(struct err *err, const struct pst_error *from)
@@ -163,7 +172,9 @@ int bench_memory(const struct bench_target *t, struct pst_context *ctx, size_t s
 	struct pst_error perr;
 	int rc;
 
-	if (t->emulated)
+	if (t->cuda)
+		rc = pst_memory_cuda_alloc(ctx, t->device, size, &t->cuda_options, ret_mem, &perr);
+	else if (t->emulated)
 		rc = pst_memory_emulated(ctx, size, NULL, ret_mem, &perr);
 	else
 		rc = pst_memory_alloc(ctx, size, ret_mem, &perr);

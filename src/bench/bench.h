@@ -29,7 +29,11 @@ struct bench_target {
 	size_t uri_count; /* 1 to BENCH_URIS_MAX */
 	const char *hostnqn; /* NULL: the library's choice */
 	const char *hostid;
-	bool emulated;	       /* data lands in an emulated accelerator's memory, else in the host's */
+	bool emulated;	       /* data lands in an emulated accelerator's memory, */
+	bool cuda;	       /* or in a GPU's, else in the host's */
+	unsigned int device;   /* number of the GPU */
+	const char *device_name;
+	struct pst_cuda_options cuda_options;
 	enum pst_path require; /* PST_PATH_NONE: any will do */
 	uint64_t spin_ns;
 	const struct bench_clock *clock;
@@ -101,6 +105,8 @@ struct bench_notes {
 };
 
 void bench_note(struct bench_notes *notes, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* What has to be known of the memory that data landed in. */
+void bench_note_memory(struct bench_notes *notes, const struct bench_target *t);
 
 /*
  * What every measurement comes to, whatever it measures; what one op is, says its kind. Large: not

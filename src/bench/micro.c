@@ -319,8 +319,7 @@ static void note(const struct micro *m)
 	struct bench_notes *notes = &r->all.notes;
 	double rate = r->all.ns ? (double)r->all.ops * 1e9 / (double)r->all.ns : 0;
 
-	if (o->target.emulated)
-		bench_note(notes, "the accelerator is emulated: its memory and its copy engine are this machine's");
+	bench_note_memory(notes, &o->target);
 	for (size_t i = 0; i < o->target.uri_count; i++) {
 		const struct pst_volume_info *v = &r->all.info[i];
 

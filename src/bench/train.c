@@ -230,7 +230,9 @@ static void note(const struct train *t)
 	bench_note(notes, "not an MLPerf result");
 	bench_note(notes, "the accelerator's computing is a timed wait%s",
 		   o->target.emulated ? ", its memory and its copy engine are emulated on this machine" : "");
-	if (!o->target.emulated)
+	if (o->target.cuda)
+		bench_note_memory(notes, &o->target);
+	else if (!o->target.emulated)
 		bench_note(notes, "samples end in host memory: no copy to an accelerator is included");
 	if (o->verify)
 		bench_note(notes, "verification is excluded from time, but reading ahead went on during it: "

@@ -88,6 +88,24 @@ static void fill_target(struct json_object *t, const struct pst_volume_info *i)
 	cli_json_str(t, "firmware", i->firmware);
 }
 
+/* Where data landed, and how many bytes took which path. */
+static void add_into(struct json_object *o, const struct bench_target *t, const struct bench_result *r)
+{
+	struct json_object *x = cli_json_object(o, "into"), *paths = cli_json_object(o, "path_bytes");
+
+	cli_json_str(x, "kind", t->cuda ? "cuda" : t->emulated ? "emulated" : "host");
+	if (t->cuda) {
+		cli_json_u64(x, "device", t->device);
+		cli_json_str(x, "name", t->device_name);
+		cli_json_u64(x, "piece_bytes", t->cuda_options.piece_bytes);
+		cli_json_u64(x, "staging_bytes", t->cuda_options.staging_bytes);
+	}
+	for (int i = 0; i < BENCH_PATHS; i++) {
+		if (r->path_bytes[i] > 0)
+			cli_json_u64(paths, pst_path_name((enum pst_path)i), r->path_bytes[i]);
+	}
+}
+
 static struct json_object *begin(const struct bench_request *q, const struct bench_result *r)
 {
 	struct json_object *o = cli_json_new("bench"), *all, *one;
@@ -96,6 +114,7 @@ static struct json_object *begin(const struct bench_request *q, const struct ben
 	add_command(o);
 	cli_json_str(o, "version", pst_version());
 	add_host(o, r->io);
+	add_into(o, &q->target, r);
 	fill_target(cli_json_object(o, "target"), &r->info[0]);
 	if (q->target.uri_count < 2)
 		return o;

@@ -86,7 +86,11 @@ static void volumes(const struct bench_target *t, const struct bench_result *r)
 	for (size_t i = 0; i < t->uri_count; i++)
 		printf("%-14s %s%s%s\n", i ? "" : "volume", t->uris[i], r->info[i].model[0] ? ", " : "",
 		       r->info[i].model);
-	printf("%-14s %s, %s\n", "into", t->emulated ? "emulated accelerator's memory" : "host memory", r->io);
+	if (t->cuda)
+		printf("%-14s cuda:%u, %s, %s\n", "into", t->device, t->device_name, r->io);
+	else
+		printf("%-14s %s, %s\n", "into", t->emulated ? "emulated accelerator's memory" : "host memory",
+		       r->io);
 }
 
 static int notes(const struct bench_notes *n)

@@ -16,6 +16,7 @@
 #include "cli/agent-child.h"
 #include "cli/bench-more.h"
 #include "cli/clients.h"
+#include "cli/into.h"
 #include "cli/volume.h"
 
 #define NOT_GIVEN BENCH_NOT_GIVEN
@@ -25,14 +26,15 @@ static struct {
 	const char *io, *into, *require, *workload, *accelerator, *label;
 	uint64_t read_percent, block, depth, queues, threads, time, warmup, passes, offset, size, rate, spin;
 	uint64_t seed;
-	uint64_t accelerators, epochs, steps, batch, prefetch, compute;
+	uint64_t accelerators, epochs, steps, batch, prefetch, compute, piece, staging, mapped;
 	bool verify, overwrite, go_on;
 } given = {
 	.read_percent = NOT_GIVEN, .block = NOT_GIVEN,	.depth = NOT_GIVEN,	   .queues = NOT_GIVEN,
 	.threads = NOT_GIVEN,	   .time = NOT_GIVEN,	.warmup = NOT_GIVEN,	   .passes = NOT_GIVEN,
 	.offset = NOT_GIVEN,	   .size = NOT_GIVEN,	.rate = NOT_GIVEN,	   .spin = 0,
 	.seed = 1,		   .epochs = NOT_GIVEN, .accelerators = NOT_GIVEN, .steps = NOT_GIVEN,
-	.batch = NOT_GIVEN,	   .compute = NOT_GIVEN, .prefetch = NOT_GIVEN,
+	.batch = NOT_GIVEN,	   .compute = NOT_GIVEN, .prefetch = NOT_GIVEN,	   .piece = NOT_GIVEN,
+	.staging = NOT_GIVEN,	   .mapped = NOT_GIVEN,
 };
 
 const struct cli_option bench_options[] = {
@@ -58,10 +60,14 @@ const struct cli_option bench_options[] = {
 	  "check contents: of what is written here, or was by an earlier run or dataset create", NULL },
 	{ "overwrite", 0, CLI_FLAG, &given.overwrite, NULL, "write even where a dataset is", NULL },
 	{ "continue-on-error", 0, CLI_FLAG, &given.go_on, NULL, "count failed I/O and go on", NULL },
-	{ "into", 0, CLI_TEXT, &given.into, "host|emulated|cuda:N",
+	{ "into", 0, CLI_TEXT, &given.into, CLI_INTO_VALUES,
 	  "memory that data lands in (default host; emulated with --workload)", NULL },
-	{ "require-path", 0, CLI_TEXT, &given.require, "host|staged|gdr|gds|emulated",
-	  "exit with 3 if data takes another way", NULL },
+	{ "require-path", 0, CLI_TEXT, &given.require, CLI_PATH_VALUES, "exit with 3 if data takes another way",
+	  NULL },
+	{ "piece-size", 0, CLI_SIZE, &given.piece, "SIZE", "cuda: of the staging ring's pieces (default 256k)", NULL },
+	{ "staging-size", 0, CLI_SIZE, &given.staging, "SIZE", "cuda: of the staging ring (default 32M)", NULL },
+	{ "mapped-size", 0, CLI_SIZE, &given.mapped, "SIZE",
+	  "cuda: copies of up to this go through BAR1 where gdrcopy is (default 16k; 0: never)", NULL },
 	{ "workload", 'W', CLI_TEXT, &given.workload, "NAME",
 	  "unet3d, resnet50, cosmoflow, retinanet, flux, dlrm, checkpoint-save, checkpoint-restore, kv-cache, mixed",
 	  NULL },
@@ -174,34 +180,28 @@ static int count(const char *name, uint64_t value, uint64_t otherwise, unsigned 
 	return CLI_DONE;
 }
 
-static int parse_into(bool *ret_emulated)
-{
-	const char *into = given.into;
+static struct cli_into into;
 
-	if (!into)
-		into = given.workload ? "emulated" : "host";
-	*ret_emulated = strcmp(into, "emulated") == 0;
-	if (*ret_emulated || strcmp(into, "host") == 0)
-		return CLI_DONE;
-	if (strncmp(into, "cuda", 4) == 0 && (into[4] == 0 || into[4] == ':'))
-		return cli_error("bench: --into %s: this build has no CUDA support; --into emulated stands in for "
-				 "an accelerator and is labelled so",
-				 into);
-	return cli_usage("bench: --into '%s': expected host, emulated or cuda:N", into);
-}
-
-static int parse_require(enum pst_path *ret)
+static int parse_into(struct bench_target *t)
 {
-	*ret = PST_PATH_NONE;
-	if (!given.require)
-		return CLI_DONE;
-	for (int i = PST_PATH_HOST; i <= PST_PATH_EMULATED; i++) {
-		if (strcmp(given.require, pst_path_name((enum pst_path)i)) == 0) {
-			*ret = (enum pst_path)i;
-			return CLI_DONE;
-		}
-	}
-	return cli_usage("bench: --require-path '%s': expected host, staged, gdr, gds or emulated", given.require);
+	const char *text = given.into ? given.into : given.workload ? "emulated" : "host";
+	struct pst_cuda_options co = PST_OPTIONS(co);
+	int rc = cli_into_parse("bench", text, given.require, &into);
+
+	if (rc != CLI_DONE)
+		return rc;
+	t->emulated = into.kind == PST_MEMORY_EMULATED;
+	t->cuda = into.kind == PST_MEMORY_CUDA;
+	t->device = into.device;
+	t->device_name = into.name;
+	t->require = into.require;
+	if (!t->cuda && (given.piece != NOT_GIVEN || given.staging != NOT_GIVEN || given.mapped != NOT_GIVEN))
+		return cli_usage("bench: --piece-size, --staging-size and --mapped-size are for --into cuda:N");
+	co.piece_bytes = or(given.piece, 256 << 10);
+	co.staging_bytes = or(given.staging, 32 << 20);
+	co.mapped_bytes = given.mapped == 0 ? SIZE_MAX : or(given.mapped, 16 << 10);
+	t->cuda_options = co;
+	return CLI_DONE;
 }
 
 int bench_path_missed(enum pst_path taken)
@@ -210,12 +210,32 @@ int bench_path_missed(enum pst_path taken)
 	return CLI_REQUIRE;
 }
 
-/* What will certainly happen is said before anything is written. */
+static int check_path_of(const struct bench_target *t, const char *uri)
+{
+	struct pst_memory *mem = NULL;
+	struct cli_volume v;
+	struct err err = ERR_NULL;
+	int rc = cli_volume_open(&v, uri, CLI_READ);
+
+	if (rc != CLI_DONE)
+		return rc;
+	if (bench_memory(t, v.ctx, 4096, &mem, &err) < 0)
+		rc = cli_error("bench: %s", err_text(&err));
+	else
+		rc = cli_path_check("bench", &into, v.vol, mem);
+	pst_memory_free(mem);
+	cli_volume_close(&v);
+	return rc;
+}
+
+/* What can be known beforehand is said before anything is written. */
 static int check_path(const struct bench_target *t)
 {
-	enum pst_path certain = t->emulated ? PST_PATH_EMULATED : PST_PATH_HOST;
+	int rc = CLI_DONE;
 
-	return t->require == PST_PATH_NONE || t->require == certain ? CLI_DONE : bench_path_missed(certain);
+	for (size_t i = 0; t->require != PST_PATH_NONE && rc == CLI_DONE && i < t->uri_count; i++)
+		rc = check_path_of(t, t->uris[i]);
+	return rc;
 }
 
 static int parse_target(struct bench_target *t, int argc, char **argv)
@@ -236,9 +256,7 @@ static int parse_target(struct bench_target *t, int argc, char **argv)
 		.parts = bench_more.parts,
 		.ready = child_barrier(),
 	};
-	rc = parse_into(&t->emulated);
-	if (rc == CLI_DONE)
-		rc = parse_require(&t->require);
+	rc = parse_into(t);
 	return rc == CLI_DONE ? check_path(t) : rc;
 }
 

@@ -6,6 +6,7 @@
 #ifndef CLI_COPY_H
 #define CLI_COPY_H
 
+#include "cli/into.h"
 #include "cli/volume.h"
 
 enum {
@@ -17,20 +18,26 @@ struct copy_slot {
 	uint64_t offset;
 	uint64_t length; /* 0: free */
 	bool done;
+	bool read;
 	struct pst_completion completion;
 };
 
 struct copy {
 	struct cli_volume *v;
 	struct pst_memory *mem;
-	uint8_t *base;
+	uint8_t *base; /* where the CPU sees the data: mem itself, or a copy of it */
+	bool copied;
+	uint64_t path_bytes[8]; /* by enum pst_path */
 	uint64_t chunk;
 	uint64_t head; /* next slot to submit */
 	uint64_t tail; /* oldest slot in flight */
 	struct copy_slot slots[COPY_SLOTS];
 };
 
-int copy_init(struct copy *c, struct cli_volume *v);
+/* Data goes through memory as @into says: a GPU's, if it does. */
+int copy_init(struct copy *c, struct cli_volume *v, const char *command, const struct cli_into *into);
+/* The path that data took. */
+enum pst_path copy_path(const struct copy *c);
 void copy_deinit(struct copy *c);
 
 static inline bool copy_full(const struct copy *c)

@@ -27,6 +27,7 @@ struct verify {
 	struct pst_dataset *ds;
 	struct pst_dataset_info info;
 	struct copy copy;
+	struct cli_into into;
 
 	bool generated;
 	struct manifest manifest;
@@ -286,6 +287,9 @@ static int report(struct verify *x, struct json_object *o)
 	cli_json_u64(o, "samples", samples_of(x));
 	cli_json_u64(o, "files", x->info.samples);
 	cli_json_u64(o, "bytes", x->info.bytes);
+	cli_json_str(o, "path", pst_path_name(copy_path(&x->copy)));
+	if (x->into.kind == PST_MEMORY_CUDA)
+		cli_json_str(o, "device", x->into.name);
 	cli_json_u64(o, "failed", x->failed);
 	cli_json_u64(o, "unlisted", x->unlisted);
 	return cli_json_print(o);
@@ -316,7 +320,7 @@ static int run(struct verify *x)
 	int rc = prepare(x);
 
 	if (rc == CLI_DONE)
-		rc = copy_init(&x->copy, &x->v);
+		rc = copy_init(&x->copy, &x->v, "dataset", &x->into);
 	if (rc != CLI_DONE) {
 		json_object_put(o);
 		return rc;
@@ -340,8 +344,10 @@ int dataset_verify(const char *uri, const struct dataset_verify_options *opts)
 {
 	struct verify x = { .opts = opts, .uri = uri };
 	struct pst_error err;
-	int rc = cli_volume_open(&x.v, uri, CLI_READ);
+	int rc = cli_into_parse("dataset", opts->into, opts->require, &x.into);
 
+	if (rc == CLI_DONE)
+		rc = cli_volume_open(&x.v, uri, CLI_READ);
 	if (rc != CLI_DONE)
 		return rc;
 	if (pst_dataset_open(x.v.vol, &x.ds, &err) < 0) {

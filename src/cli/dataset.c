@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "bench/generate.h"
 #include "bench/workload.h"
+#include "cli/into.h"
 #include "cli/scale.h"
 #include "cli/volume.h"
 
@@ -48,6 +49,10 @@ const struct cli_option dataset_options[] = {
 	  "verify: print the digest of each sample as sha256sum does", NULL },
 	{ "check", 0, CLI_TEXT, &given.verify.check, "FILE", "verify: compare with the digests in FILE, of sha256sum",
 	  NULL },
+	{ "into", 0, CLI_TEXT, &given.verify.into, CLI_INTO_VALUES,
+	  "verify: memory that samples land in, to be checked from there (default host)", NULL },
+	{ "require-path", 0, CLI_TEXT, &given.verify.require, CLI_PATH_VALUES,
+	  "verify: exit with 3 if data takes another way", NULL },
 	CLI_OPTION_OUTPUT,
 	CLI_OPTIONS_IDENTITY,
 	{ .name = NULL },
@@ -271,7 +276,10 @@ static int check_given(const char *action, bool creating, bool verifying)
 		{ "stddev", given.stddev != NOT_GIVEN }, { "scale", given.scale_ppm != PPM },
 		{ "samples-per-file", given.per_file != NOT_GIVEN }, { "rows", given.rows != NOT_GIVEN },
 	};
-	const struct use verifies[] = { { "sha256", given.verify.sha256 }, { "check", given.verify.check } };
+	const struct use verifies[] = { { "sha256", given.verify.sha256 },
+					{ "check", given.verify.check },
+					{ "into", given.verify.into },
+					{ "require-path", given.verify.require } };
 
 	for (size_t i = 0; !creating && i < ARRAY_SIZE(creates); i++) {
 		if (creates[i].given)

@@ -16,6 +16,8 @@ int dataset_list(const char *uri);
 struct dataset_verify_options {
 	bool sha256;	   /* print the digest of each sample */
 	const char *check; /* file with digests to compare with; NULL: none */
+	const char *into;  /* memory that samples land in; NULL: host */
+	const char *require;
 };
 
 int dataset_verify(const char *uri, const struct dataset_verify_options *o);

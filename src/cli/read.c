@@ -9,10 +9,13 @@
 
 static uint64_t from_offset;
 static uint64_t want_length = UINT64_MAX;
+static const char *into_text, *require_text;
 
 const struct cli_option read_options[] = {
 	{ "offset", 's', CLI_SIZE, &from_offset, "N", "first byte (default 0)", NULL },
 	{ "length", 'l', CLI_SIZE, &want_length, "N", "how many bytes (default: to the end)", NULL },
+	{ "into", 0, CLI_TEXT, &into_text, CLI_INTO_VALUES, "memory that data passes through (default host)", NULL },
+	{ "require-path", 0, CLI_TEXT, &require_text, CLI_PATH_VALUES, "exit with 3 if data takes another way", NULL },
 	CLI_OPTIONS_IDENTITY,
 	{ .name = NULL },
 };
@@ -70,9 +73,12 @@ static int stream(struct copy *c, const char *uri, uint64_t offset, uint64_t len
 int cmd_read(int argc, char **argv)
 {
 	struct cli_volume v;
+	struct cli_into into;
 	struct copy c;
-	int rc = cli_volume_open(&v, argv[0], CLI_READ);
+	int rc = cli_into_parse("read", into_text, require_text, &into);
 
+	if (rc == CLI_DONE)
+		rc = cli_volume_open(&v, argv[0], CLI_READ);
 	if (rc != CLI_DONE)
 		return rc;
 	if (want_length == UINT64_MAX && from_offset <= v.info.size_bytes)
@@ -82,7 +88,7 @@ int cmd_read(int argc, char **argv)
 			       (unsigned long long)v.info.size_bytes);
 		goto out;
 	}
-	rc = copy_init(&c, &v);
+	rc = copy_init(&c, &v, "read", &into);
 	if (rc == CLI_DONE) {
 		rc = stream(&c, argv[0], from_offset, want_length);
 		copy_deinit(&c);

@@ -9,9 +9,13 @@
 #include "cli/copy.h"
 
 static uint64_t to_offset;
+static const char *from_text, *require_text;
+static struct cli_into from;
 
 const struct cli_option write_options[] = {
 	{ "offset", 's', CLI_SIZE, &to_offset, "N", "first byte (default 0)", NULL },
+	{ "from", 0, CLI_TEXT, &from_text, CLI_INTO_VALUES, "memory that data passes through (default host)", NULL },
+	{ "require-path", 0, CLI_TEXT, &require_text, CLI_PATH_VALUES, "exit with 3 if data takes another way", NULL },
 	CLI_OPTIONS_IDENTITY,
 	{ .name = NULL },
 };
@@ -117,7 +121,7 @@ static int copy_in(struct cli_volume *v, const char *uri)
 	room = v->info.size_bytes - to_offset;
 	if (input_size() > room)
 		return too_long(uri, room);
-	rc = copy_init(&c, v);
+	rc = copy_init(&c, v, "write", &from);
 	if (rc != CLI_DONE)
 		return rc;
 	rc = stream(&c, uri, room, &written);
@@ -132,8 +136,10 @@ static int copy_in(struct cli_volume *v, const char *uri)
 int cmd_write(int argc, char **argv)
 {
 	struct cli_volume v;
-	int rc = cli_volume_open(&v, argv[0], CLI_WRITE);
+	int rc = cli_into_parse("write", from_text, require_text, &from);
 
+	if (rc == CLI_DONE)
+		rc = cli_volume_open(&v, argv[0], CLI_WRITE);
 	if (rc != CLI_DONE)
 		return rc;
 	rc = v.info.read_only ? cli_error("%s: the volume is read-only", argv[0]) : copy_in(&v, argv[0]);

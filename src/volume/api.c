@@ -4,18 +4,10 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "memory/cuda.h"
 #include "nvme/status.h"
 #include "volume/request.h"
-
-const char *pst_path_name(enum pst_path path)
-{
-	static const char *const names[] = {
-		[PST_PATH_NONE] = "none", [PST_PATH_HOST] = "host", [PST_PATH_STAGED] = "staged",
-		[PST_PATH_GDR] = "gdr",	  [PST_PATH_GDS] = "gds",   [PST_PATH_EMULATED] = "emulated",
-	};
-
-	return (unsigned int)path < ARRAY_SIZE(names) ? names[path] : "unknown";
-}
+#include "volume/stream.h"
 
 const char *pst_nvme_status_name(uint16_t nvme_status)
 {
@@ -64,6 +56,17 @@ static int submit(struct pst_volume *vol, const struct request *what, pst_callba
 	r->error = 0;
 	r->nvme_status = 0;
 	r->timing = (struct pst_timing){ .total = 0 };
+	r->on_stream = what->on_stream;
+	r->stream = what->stream;
+	r->mark = NULL;
+	if (r->on_stream) {
+		int rc = stream_mark(r);
+
+		if (rc < 0) {
+			context_put(vol->ctx, r, cb == NULL);
+			return rc;
+		}
+	}
 	r->port = choose_port(vol);
 	w = r->port->worker;
 	here = !w->running || pthread_equal(pthread_self(), w->thread);
@@ -71,7 +74,7 @@ static int submit(struct pst_volume *vol, const struct request *what, pst_callba
 	r->submit_ns = here && !r->sampled ? io_now(w->loop) : io_now_precise(w->loop);
 	atomic_fetch_add_explicit(&vol->refs, 1, memory_order_relaxed);
 	/* A request of no bytes is over at once, but never from inside the call that made it. */
-	if (here && (r->length > 0 || r->kind == REQUEST_FLUSH)) {
+	if (here && !r->mark && (r->length > 0 || r->kind == REQUEST_FLUSH)) {
 		port_submit(r->port, r);
 	} else {
 		r->msg.fn = arrived;
@@ -116,6 +119,35 @@ int pst_write(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset,
 	      uint64_t length, pst_callback cb, void *user)
 {
 	return transfer(vol, REQUEST_WRITE, mem, mem_offset, offset, length, cb, user);
+}
+
+static int on_stream(struct pst_volume *vol, struct request *r, pst_callback cb, void *user)
+{
+	int rc = check(vol, r->mem, r->mem_offset, r->offset, r->length, r->kind == REQUEST_WRITE);
+
+	if (rc == 0 && r->mem->kind != PST_MEMORY_CUDA)
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = mem_cuda_stream_check(r->stream, NULL);
+	return rc < 0 ? rc : submit(vol, r, cb, user);
+}
+
+int pst_read_on_stream(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset, uint64_t offset,
+		       uint64_t length, uint64_t stream, pst_callback cb, void *user)
+{
+	struct request r = { .kind = REQUEST_READ, .mem = mem, .mem_offset = mem_offset, .offset = offset,
+			     .length = length, .on_stream = true, .stream = stream };
+
+	return on_stream(vol, &r, cb, user);
+}
+
+int pst_write_on_stream(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset, uint64_t offset,
+			uint64_t length, uint64_t stream, pst_callback cb, void *user)
+{
+	struct request r = { .kind = REQUEST_WRITE, .mem = mem, .mem_offset = mem_offset, .offset = offset,
+			     .length = length, .on_stream = true, .stream = stream };
+
+	return on_stream(vol, &r, cb, user);
 }
 
 int pst_flush(struct pst_volume *vol, pst_callback cb, void *user)

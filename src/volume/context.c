@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/err.h"
 #include "host/identity.h"
+#include "volume/landing.h"
 #include "volume/options.h"
 #include "volume/request.h"
 
@@ -261,7 +262,9 @@ static int context_init(struct pst_context *ctx, const struct pst_context_option
 
 	list_init(&ctx->free);
 	list_init(&ctx->completed);
+	list_init(&ctx->docks);
 	pthread_mutex_init(&ctx->lock, NULL);
+	pthread_mutex_init(&ctx->docks_lock, NULL);
 	cond_init_monotonic(&ctx->completed_cond);
 	ctx->mode = o->mode;
 	ctx->max_inflight = o->max_inflight ? o->max_inflight : DEFAULT_INFLIGHT;
@@ -283,11 +286,13 @@ static int context_init(struct pst_context *ctx, const struct pst_context_option
 
 static void context_deinit(struct pst_context *ctx)
 {
+	docks_free(ctx);
 	workers_stop(ctx);
 	mem_free(ctx->workers);
 	mem_free(ctx->requests);
 	pthread_cond_destroy(&ctx->completed_cond);
 	pthread_mutex_destroy(&ctx->lock);
+	pthread_mutex_destroy(&ctx->docks_lock);
 	mem_free(ctx);
 }
 

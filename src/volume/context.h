@@ -47,6 +47,9 @@ struct pst_context {
 	uint64_t callbacks;	 /* polled: made in this pst_poll() */
 
 	atomic_uint objects; /* volumes and memories that are open */
+
+	pthread_mutex_t docks_lock;
+	struct list docks; /* struct dock.link: devices in use, see landing.h */
 };
 
 /* Runs @fn on the worker's thread and waits until it has returned. From any other thread. */

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "volume/request.h"
+#include "volume/stream.h"
 
 enum { COMMANDS_MAX = 4096, BLOCK_ALIGN = 4096 };
 
@@ -40,19 +41,7 @@ static enum pst_path path_of(const struct request *r)
 {
 	if (r->kind != REQUEST_READ && r->kind != REQUEST_WRITE)
 		return PST_PATH_NONE;
-	switch (mem_region_path(&r->mem->region)) {
-	case MEM_PATH_HOST:
-		return PST_PATH_HOST;
-	case MEM_PATH_STAGED:
-		return PST_PATH_STAGED;
-	case MEM_PATH_GDR:
-		return PST_PATH_GDR;
-	case MEM_PATH_GDS:
-		return PST_PATH_GDS;
-	case MEM_PATH_EMULATED:
-		return PST_PATH_EMULATED;
-	}
-	return PST_PATH_NONE;
+	return path_through_staging(r->mem);
 }
 
 static void count(struct port *p, const struct request *r)
@@ -99,11 +88,9 @@ static bool all_issued(const struct request *r)
 
 /* ---- the end of a command ------------------------------------------------------------------ */
 
-static void command_end(struct command *c)
+static void command_free(struct command *c)
 {
 	struct port *p = c->port;
-	struct request *r = c->req;
-	bool last;
 
 	if (c->piece) {
 		void *piece = c->piece;
@@ -111,6 +98,17 @@ static void command_end(struct command *c)
 		c->piece = NULL;
 		mem_staging_put(c->landing->staging, piece);
 	}
+	c->state = COMMAND_FREE;
+	list_add_head(&p->free, &c->link);
+	p->in_flight--;
+}
+
+/* The request has one command less to wait for. */
+static void command_leave(struct command *c)
+{
+	struct request *r = c->req;
+	bool last;
+
 	if (c->error && !r->error) {
 		r->error = c->error;
 		r->nvme_status = c->b.nvme_status;
@@ -119,17 +117,22 @@ static void command_end(struct command *c)
 	last = r->commands == 0 && all_issued(r);
 	if (last)
 		command_stamp(c);
-	c->state = COMMAND_FREE;
 	c->req = NULL;
-	list_add_head(&p->free, &c->link);
-	p->in_flight--;
 	if (last) {
 		if (r->queued) {
 			list_del(&r->link);
 			r->queued = false;
 		}
-		request_finish(p, r);
+		request_finish(c->port, r);
 	}
+}
+
+static void command_end(struct command *c)
+{
+	struct port *p = c->port;
+
+	command_free(c);
+	command_leave(c);
 	port_pump(p);
 }
 
@@ -164,6 +167,31 @@ static void fetch(struct command *c, void *to)
 		landing_arm(c->landing);
 }
 
+/*
+ * The user's stream waits for the copy, so the request need not. The command stays until the copy
+ * is over, with its staging piece, and the volume with it.
+ */
+static void command_detach(struct command *c)
+{
+	atomic_fetch_add_explicit(&c->port->vol->refs, 1, memory_order_relaxed);
+	landing_arm(c->landing);
+	c->landed_ns = now_precise(c->port);
+	command_leave(c);
+}
+
+/* A copy that failed now has cost the stream its context: the stream says so. */
+static void command_detached_end(struct command *c)
+{
+	struct port *p = c->port;
+	struct pst_volume *vol = p->vol;
+
+	if (c->job.result < 0)
+		STAT_ADD(p->errors, 1);
+	command_free(c);
+	port_pump(p);
+	volume_unref(vol);
+}
+
 static void land(struct command *c)
 {
 	struct request *r = c->req;
@@ -174,6 +202,8 @@ static void land(struct command *c)
 	if (mem_copy_in(c->landing->queue, &r->mem->region, r->mem_offset + c->data, &c->copy, 1, &c->job,
 			now_precise(c->port)))
 		command_landed(&c->job);
+	else if (stream_follows(r, &c->job))
+		command_detach(c);
 	else
 		landing_arm(c->landing);
 }
@@ -183,6 +213,10 @@ static void command_landed(struct mem_job *job)
 	struct command *c = container_of(job, struct command, job);
 	uint64_t t = now_precise(c->port);
 
+	if (!c->req) {
+		command_detached_end(c);
+		return;
+	}
 	if (job->result < 0)
 		c->error = job->result;
 	if (c->state == COMMAND_LAND || c->error) {
@@ -448,6 +482,8 @@ void port_pump(struct port *p)
 
 void port_submit(struct port *p, struct request *r)
 {
+	if (!stream_admit(r))
+		return;
 	if (request_is_write(r) && !edge_admit(r))
 		return;
 	port_enqueue(p, r);
@@ -455,7 +491,7 @@ void port_submit(struct port *p, struct request *r)
 
 void port_enqueue(struct port *p, struct request *r)
 {
-	if (r->length == 0 && r->kind != REQUEST_FLUSH) {
+	if (r->error || (r->length == 0 && r->kind != REQUEST_FLUSH)) {
 		request_finish(p, r);
 		return;
 	}

@@ -49,11 +49,15 @@ struct request {
 	bool in_writes;
 	bool queued; /* in port->waiting */
 	bool sampled; /* timing is exact, and asked of the target */
+	bool on_stream; /* in the order of a stream of the user's */
+	bool staged;	/* some of it took the path through staging, or was received in place */
 	size_t mem_offset;
 	uint64_t offset;
 	uint64_t length;
 	uint64_t issued; /* bytes given to commands so far */
 	unsigned int commands; /* in flight */
+	uint64_t stream;
+	void *mark; /* in that stream; NULL: it is past it */
 	pst_callback cb;
 	void *user;
 
@@ -79,7 +83,7 @@ struct command {
 	struct backend_cmd b; /* first: done gets this */
 	struct list link;
 	struct port *port;
-	struct request *req;
+	struct request *req; /* NULL: it is over, and its copy on its way to a stream that waits for it */
 	enum command_state state;
 	bool edge;	   /* write of part of one block: read, merge, write */
 	uint64_t data;	   /* offset of its part within the request */
@@ -164,6 +168,10 @@ void port_unblocked(struct port *p);
 uint64_t port_blocked_ns(const struct port *p);
 /* The last command of a request is over: where the request's time went. */
 void command_stamp(const struct command *c);
+/* ---- path.c ------------------------------------------------------------------------------ */
+
+/* Of data that is received by the CPU, in place or in a staging piece. */
+enum pst_path path_through_staging(const struct pst_memory *mem);
 
 /* ---- edge.c ------------------------------------------------------------------------------ */
 

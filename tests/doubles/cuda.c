@@ -532,3 +532,10 @@ uint8_t *penstock_double_bytes(uint64_t addr, size_t n)
 {
 	return memory_shadow(addr, n);
 }
+
+/* How many allocations of pinned memory there are. */
+DOUBLE_API unsigned int penstock_double_pinned(void);
+unsigned int penstock_double_pinned(void)
+{
+	return memory_count(RANGE_PINNED);
+}
