@@ -277,7 +277,8 @@ PST_API int pst_write_zeroes(struct pst_volume *vol, uint64_t offset, uint64_t l
  * of the primary context as an integer; 0 is the legacy default stream). What the stream was given
  * before the call is over before any byte is moved. A read completes as soon as its last copy is
  * under way, and whatever the stream is given after that runs behind the copies: nobody waits for
- * the copy engine. A write's memory is in use until it completes. -EINVAL: the memory is not a
+ * the copy engine (and until the stream has come there, the memory stays registered). A write's
+ * memory is in use until it completes. -EINVAL: the memory is not a
  * GPU's, or the stream is the per-thread default one; -EAGAIN: too many at a time. An error of the
  * GPU after a read's completion comes out of the stream, as any other of that stream's work.
  */

@@ -388,8 +388,7 @@ static void note(const struct checkpoint *c)
 	if (r->ranks < model_all_ranks(&r->model))
 		bench_note(n, "%u of the %u ranks of %s: the first ones", r->ranks, model_all_ranks(&r->model),
 			   r->model.name);
-	if (o->target.emulated)
-		bench_note(n, "the accelerator is emulated: its memory and its copy engine are this machine's");
+	bench_note_memory(n, &o->target);
 	if (r->slots < r->count)
 		bench_note(n, "the volumes hold %u checkpoint%s at a time: %s", r->slots, r->slots == 1 ? "" : "s",
 			   o->restore ? "they were read more than once, so caches may have had them"

@@ -269,8 +269,7 @@ static void note(const struct kv *kv)
 	if (o->scale_ppm != 1000000)
 		bench_note(n, "scaled: a token has %llu bytes, %s's has %llu", (unsigned long long)r->token_bytes,
 			   o->model->name, (unsigned long long)o->model->kv_bytes_per_token);
-	if (o->target.emulated)
-		bench_note(n, "the accelerator is emulated: its memory and its copy engine are this machine's");
+	bench_note_memory(n, &o->target);
 	if (o->verify)
 		bench_note(n, "contents were filled in or checked by the threads that measure: figures are lower "
 			      "for it");

@@ -432,12 +432,12 @@ static uint64_t most_in_flight(const struct pst_memory *mem)
 {
 	uint64_t bytes = 0;
 
-	for (unsigned int i = 0; mem->landings && i < mem->ctx->worker_count; i++) {
-		const struct mem_staging *s = mem->landings[i].staging;
+	for (unsigned int i = 0; mem->dock && i < mem->ctx->worker_count; i++) {
+		const struct mem_staging *s = mem->dock->landings[i].staging;
 
 		bytes += (uint64_t)mem_staging_count(s) * mem_staging_piece(s);
 	}
-	return mem->landings ? bytes : UINT64_MAX;
+	return mem->dock ? bytes : UINT64_MAX;
 }
 
 static int ring_new(struct pst_feed *f)

@@ -68,8 +68,8 @@ static int why_not(const struct pst_volume *vol, const struct pst_memory *mem, e
 	case PST_PATH_GDS:
 		if (!file)
 			return err_set(err, EOPNOTSUPP, "data takes the path '%s': GPUDirect Storage is for files, and "
-							"this volume is remote; file:/path on a file system that cuFile "
-							"supports, into a GPU's memory, would bring 'gds'",
+							"this volume is remote; a file that cuFile can reach, "
+							"into a GPU's memory, would bring 'gds'",
 				       way);
 		return err_set(err, EOPNOTSUPP, "data takes the path '%s', into %s; a GPU's memory as "
 						"the destination (cuda:N) would bring 'gds'",

@@ -66,17 +66,20 @@ __attribute__((destructor)) static void report(void)
 {
 	const char *file = getenv("PENSTOCK_DOUBLE_REPORT");
 	FILE *f = file && atomic_load(&up) ? fopen(file, "a") : NULL;
-	unsigned int holds = 0;
+	unsigned int holds = 0, defaults = 0;
 
 	if (!f)
 		return;
 	for (unsigned int i = 0; i < devices; i++)
 		holds += atomic_load(&primary[i].holds);
+	/* A context has its default stream as long as it lives, which is to the end here. */
+	for (unsigned int i = 0; i < devices; i++)
+		defaults += primary[i].stream != NULL;
 	fprintf(f,
 		"copies_in=%llu copies_out=%llu bytes_in=%llu bytes_out=%llu pageable=%llu largest=%llu "
 		"left: device=%u pinned=%u streams=%u events=%u contexts=%u\n",
 		copies_in, copies_out, bytes_in, bytes_out, pageable, largest, memory_count(RANGE_DEVICE),
-		memory_count(RANGE_PINNED), stream_count(), event_count(), holds);
+		memory_count(RANGE_PINNED), stream_count() - defaults, event_count(), holds);
 	fclose(f);
 }
 
