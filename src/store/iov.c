@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "store/stream-copy.h"
 
 uint64_t iov_length(const struct iovec *iov, int niov)
 {
@@ -62,6 +63,18 @@ void iov_gather(struct iov_cursor *c, void *to, size_t n)
 		const uint8_t *from = next_part(c, n, &part);
 
 		memcpy(at, from, part);
+	}
+}
+
+void iov_gather_away(struct iov_cursor *c, void *to, size_t n)
+{
+	uint8_t *at = to;
+	size_t part;
+
+	for (; n > 0; n -= part, at += part) {
+		const uint8_t *from = next_part(c, n, &part);
+
+		stream_copy(at, from, part);
 	}
 }
 

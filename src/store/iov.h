@@ -29,6 +29,8 @@ bool iov_aligned(const struct iovec *iov, int niov, uint32_t align);
 /* Each of these moves the cursor by @n bytes. */
 void iov_skip(struct iov_cursor *c, uint64_t n);
 void iov_gather(struct iov_cursor *c, void *to, size_t n);
+/* The same around the cache, for what will not be read soon (stream-copy.h). */
+void iov_gather_away(struct iov_cursor *c, void *to, size_t n);
 void iov_scatter(struct iov_cursor *c, const void *from, size_t n);
 void iov_zero(struct iov_cursor *c, size_t n);
 /* True if equal. @with NULL: with zeroes. */

@@ -32,6 +32,8 @@
 /* From here on unmapping pages is cheaper than clearing them, and frees the memory. */
 #define ZERO_BY_UNMAPPING (64u << 10)
 #define PAGE 4096u
+/* A store as large as this does not live in a cache: what is written goes around it. */
+#define AROUND_CACHE (256u << 20)
 
 struct memory {
 	struct store store;
@@ -66,6 +68,8 @@ static bool piece_copy(struct memory *m, enum store_kind kind, struct iov_cursor
 	range_lock_spin(&m->lock, &claim, offset, n, kind == STORE_WRITE);
 	if (kind == STORE_READ)
 		iov_scatter(c, at, n);
+	else if (kind == STORE_WRITE && m->store.info.size >= AROUND_CACHE)
+		iov_gather_away(c, at, n);
 	else if (kind == STORE_WRITE)
 		iov_gather(c, at, n);
 	else
