@@ -101,10 +101,11 @@ int tgt_assoc_make_queue(struct tgt_assoc *a, const char *hostnqn, uint32_t entr
 	struct tgt_tenant *tenant = tgt_tenant_get(a->reactor, hostnqn);
 
 	INVARIANT(!a->first_slot && a->r2t_slot == &a->first_slot);
-	if (!slots || (reserve && !buffer) || !tenant ||
+	if (!slots || (reserve && !buffer) || !tenant || tgt_split_init(&a->split, a->tx.ddgst) < 0 ||
 	    pool_init(&a->pool, sizeof(struct tgt_req), entries) < 0) {
 		mem_free(slots);
 		mem_free(buffer);
+		tgt_split_deinit(&a->split);
 		tgt_tenant_put(tenant);
 		return -ENOMEM;
 	}
@@ -124,6 +125,7 @@ void tgt_assoc_drop_queue(struct tgt_assoc *a)
 		return;
 	INVARIANT(pool_is_full(&a->pool));
 	pool_deinit(&a->pool);
+	tgt_split_deinit(&a->split);
 	mem_free(a->r2t_slot);
 	a->r2t_slot = &a->first_slot;
 	a->r2t_slots = 1;

@@ -100,6 +100,7 @@ struct tgt_assoc {
 	struct list parked;         /* PARKED */
 	struct list events;         /* PARKED too: Asynchronous Event Requests */
 	uint32_t event_count;
+	uint32_t lent_bytes;
 	struct list lent;           /* SENDING, while their payload is lent by the store */
 	uint32_t sending;           /* requests in SENDING */
 	uint32_t in_flight;         /* requests that are not FREE */

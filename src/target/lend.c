@@ -2,21 +2,37 @@
 /* Loans of a store's memory for the length of a send; the idea is in lend.h. */
 #include "target/lend.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/util.h"
 #include "target/assoc.h"
 #include "target/core.h"
 
+int tgt_split_init(struct tgt_split *s, bool ddgst)
+{
+	s->from = s->to = 0;
+	s->bytes = mem_alloc(ddgst ? TGT_SPLIT_DIGEST_BYTES : TGT_SPLIT_BYTES);
+	return s->bytes ? 0 : -ENOMEM;
+}
+
+void tgt_split_deinit(struct tgt_split *s)
+{
+	s->bytes = mem_free(s->bytes);
+}
+
 bool tgt_lend_possible(const struct tgt_req *req)
 {
-	return store_info(req->ns->store)->in_memory && !req->assoc->tx.ddgst;
+	return store_info(req->ns->store)->in_memory;
 }
 
 uint32_t tgt_lend_chunk(const struct tgt_req *req, uint32_t left)
 {
 	uint32_t most = MIN(req->assoc->target->limits.c2h_chunk, STORE_LOAN_MAX);
 
+	if (req->assoc->tx.ddgst)
+		most = MIN(most, (uint32_t)TGT_SPLIT_DIGEST_BYTES);
 	/* A PDU begins with a block. */
 	return MIN(left, ALIGN_DOWN(most, (uint32_t)TGT_SPLIT_BYTES));
 }
@@ -41,9 +57,12 @@ static bool hold(struct tcp_tx_pdu *pdu, bool first)
 		at = s->to;
 	}
 	if (at < pdu->data_len) {
+		if (!first && a->lent_bytes + pdu->data_len > TGT_LEND_MAX)
+			return false;
 		p = store_lend(req->ns->store, &req->loan, pdu_offset(req) + at, pdu->data_len - at, first);
 		if (!p)
 			return false;
+		a->lent_bytes += pdu->data_len - at;
 		req->lent_at = p - at;
 		list_add_tail(&a->lent, &req->link);
 		/* Vectors do not say that nobody writes through them. */
@@ -75,7 +94,7 @@ void tgt_lend_done(struct tgt_req *req)
 		s->from = s->to = 0;
 }
 
-/* Keeps the rest of the block that was sent in part. */
+/* Keeps the rest of what was sent in part. */
 static void split(struct tgt_split *s, const struct tgt_req *req)
 {
 	uint32_t sent = req->data_pdu.data_sent, block = 1u << req->ns->block_shift;
@@ -83,6 +102,8 @@ static void split(struct tgt_split *s, const struct tgt_req *req)
 
 	if (sent < s->to)
 		return; /* still within the last one */
+	if (req->assoc->tx.ddgst)
+		rest = req->data_pdu.data_len - sent;
 	s->from = sent;
 	s->to = sent + rest;
 	memcpy(s->bytes, req->lent_at + sent, rest);
@@ -97,4 +118,5 @@ void tgt_lend_take_back(struct tgt_assoc *a)
 			split(&a->split, req);
 		take_back(req);
 	}
+	a->lent_bytes = 0;
 }

@@ -34,6 +34,7 @@ static void put_le32(uint8_t *at, uint32_t v)
 	memcpy(at, &le, sizeof(le));
 }
 
+/* @pdu's payload, all of it, is in place. */
 static uint32_t digest_data(const struct tcp_tx_pdu *pdu)
 {
 	size_t sum = 0;
@@ -66,8 +67,9 @@ static void finish(const struct tcp_tx *tx, struct tcp_tx_pdu *pdu, uint8_t type
 		len = pdo;
 		if (tx->ddgst) {
 			flags |= TCP_PDU_DDGST;
-			put_le32(pdu->tail, digest_data(pdu));
 			pdu->tail_len = TCP_DIGEST_LEN;
+			if (pdu->ndata > 0)
+				put_le32(pdu->tail, digest_data(pdu));
 		}
 	}
 	pdu->head_len = (uint16_t)len;
@@ -200,4 +202,15 @@ void tcp_build_term(struct tcp_tx_pdu *pdu, enum tcp_role role, const struct tcp
 	memcpy(pdu->head + sizeof(*term), e->header, e->header_len);
 	finish_plain(pdu, role == TCP_ROLE_HOST ? TCP_PDU_H2C_TERM : TCP_PDU_C2H_TERM,
 		     sizeof(*term), e->header_len);
+}
+
+void tcp_tx_place(struct tcp_tx_pdu *pdu, const struct iovec *data, int ndata)
+{
+	pdu->data = data;
+	pdu->ndata = ndata;
+	pdu->data_i = 0;
+	pdu->data_off = 0;
+	/* Once a byte of it has gone, what the digest says of it is settled. */
+	if (pdu->tail_len > 0 && pdu->data_sent == 0)
+		put_le32(pdu->tail, digest_data(pdu));
 }

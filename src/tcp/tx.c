@@ -64,14 +64,6 @@ static bool gathered_all(const struct tcp_tx_pdu *pdu, const struct iovec *iov, 
 	return bytes == pdu->data_len - pdu->data_sent;
 }
 
-void tcp_tx_place(struct tcp_tx_pdu *pdu, const struct iovec *data, int ndata)
-{
-	pdu->data = data;
-	pdu->ndata = ndata;
-	pdu->data_i = 0;
-	pdu->data_off = 0;
-}
-
 /* Whether @pdu can be gathered now, as number @n of at most @max vectors. */
 static bool in_place(struct tcp_tx_pdu *pdu, int n, int max)
 {

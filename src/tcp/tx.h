@@ -28,7 +28,8 @@ struct tcp_tx_pdu {
 	 * For payload that lies still only for the length of a send; NULL after each build. Called
 	 * when it is about to be gathered: puts what is left of it into place (tcp_tx_place()), in
 	 * at most TCP_TX_HELD vectors, or says false: not now, and gathering ends before this PDU.
-	 * @first: it would be the first of the list. Such PDUs have no data digest.
+	 * @first: it would be the first of the list. Built without vectors; its data digest is computed
+	 * when it is placed for the last time before a byte of it goes.
 	 */
 	bool (*hold)(struct tcp_tx_pdu *pdu, bool first);
 	/* The rest is private. */
