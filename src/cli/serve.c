@@ -37,6 +37,7 @@ static struct {
 	const char *cores;
 	const char *log_level;
 	const char *control;
+	const char *state_dir;
 	uint64_t spin_ns;
 	uint64_t arena;
 	uint64_t depth;
@@ -68,6 +69,8 @@ const struct cli_option serve_options[] = {
 	{ "arena", 0, CLI_SIZE, &given.arena, "SIZE", "memory for data in flight (default 128M)", NULL },
 	{ "drain-timeout", 0, CLI_DURATION, &given.drain_ns, "TIME",
 	  "at SIGTERM, how long commands in flight may take (default 5s)", NULL },
+	{ "state-dir", 0, CLI_TEXT, &given.state_dir, "DIR",
+	  "where reservations that persist through power loss are kept (default: none do)", NULL },
 	{ "control", 0, CLI_TEXT, &given.control, "PATH|none",
 	  "socket for penstock ctl (default: see penstock-ctl(1))", NULL },
 	{ "log-level", 0, CLI_TEXT, &given.log_level, "error|warn|info|debug",
@@ -150,6 +153,17 @@ static bool replace(char **text, const char *word)
 	return *text;
 }
 
+/* Said here, or, where the file says nothing, made by systemd for this service (StateDirectory=). */
+static const char *state_dir(const struct config *c)
+{
+	const char *made = getenv("STATE_DIRECTORY");
+
+	if (given.state_dir || c->state_dir)
+		return given.state_dir;
+	/* Several of them are one text, with colons: which one is meant nobody knows. */
+	return made && *made && !strchr(made, ':') ? made : NULL;
+}
+
 /* The words that say how to run win over the file, so that a file can be tried with other ones. */
 static int override(struct config *c, struct err *err)
 {
@@ -158,6 +172,8 @@ static int override(struct config *c, struct err *err)
 	if (given.log_level && !replace(&c->log_level, given.log_level))
 		return err_set(err, ENOMEM, "out of memory");
 	if (given.control && !replace(&c->control, given.control))
+		return err_set(err, ENOMEM, "out of memory");
+	if (state_dir(c) && !replace(&c->state_dir, state_dir(c)))
 		return err_set(err, ENOMEM, "out of memory");
 	if (given.spin_ns)
 		c->spin_ns = given.spin_ns;

@@ -129,7 +129,8 @@ int config_copy(const struct config *from, struct config **ret_config, struct er
 		c->arena_bytes = from->arena_bytes;
 		c->drain_ns = from->drain_ns;
 		all = text(&c->cores, from->cores) && text(&c->log_level, from->log_level) &&
-		      text(&c->control, from->control) && text(&c->spin, from->spin) &&
+		      text(&c->control, from->control) && text(&c->state_dir, from->state_dir) &&
+		       text(&c->spin, from->spin) &&
 		      text(&c->arena, from->arena) && text(&c->drain, from->drain) &&
 		      copy_limits(&c->limits, &from->limits);
 	}

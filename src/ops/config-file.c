@@ -81,6 +81,8 @@ static const cyaml_schema_field_t config_fields[] = {
 			       TEXT_MAX),
 	CYAML_FIELD_STRING_PTR("log_level", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct config, log_level, 1,
 			       16),
+	CYAML_FIELD_STRING_PTR("state_dir", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct config, state_dir, 1,
+			       TEXT_MAX),
 	CYAML_FIELD_STRING_PTR("control", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct config, control, 1, 107),
 	CYAML_FIELD_UINT("queue_depth", CYAML_FLAG_OPTIONAL, struct config, queue_depth),
 	CYAML_FIELD_UINT("io_queues", CYAML_FLAG_OPTIONAL, struct config, io_queues),

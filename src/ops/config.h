@@ -80,6 +80,7 @@ struct config {
 	size_t subsystem_count;
 	char *cores;	 /* "0,2-3"; NULL: one reactor, not pinned */
 	char *log_level; /* NULL: info */
+	char *state_dir; /* what must survive power loss; NULL: nothing does */
 	char *control;	 /* path of the control socket, or "none"; NULL: the default one */
 	uint32_t queue_depth; /* 0: default */
 	uint32_t io_queues;   /* per controller; 0: default */

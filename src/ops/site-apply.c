@@ -211,6 +211,7 @@ static void compare_settings(struct plan *p)
 	setting(p, "cores", !same(a->cores, b->cores));
 	setting(p, "log_level", !same(a->log_level, b->log_level));
 	setting(p, "control", !same(a->control, b->control));
+	setting(p, "state_dir", !same(a->state_dir, b->state_dir));
 	setting(p, "queue_depth", a->queue_depth != b->queue_depth);
 	setting(p, "io_queues", a->io_queues != b->io_queues);
 	setting(p, "connections", a->connections != b->connections);
@@ -533,6 +534,7 @@ static void keep_what_stays(struct config *was, struct config *c)
 	SWAP(was->cores, c->cores);
 	SWAP(was->log_level, c->log_level);
 	SWAP(was->control, c->control);
+	SWAP(was->state_dir, c->state_dir);
 	SWAP(was->spin, c->spin);
 	SWAP(was->arena, c->arena);
 	SWAP(was->drain, c->drain);

@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -190,6 +192,25 @@ static void apply_limits(const struct config_limits *c, struct target_limits *l)
 #undef APPLY
 }
 
+/* One that cannot be used would be found out by a host, and late. */
+static int check_state_dir(struct site *s, struct err *err)
+{
+	const char *dir = s->config->state_dir;
+	struct stat st;
+
+	if (!dir)
+		return 0;
+	if (stat(dir, &st) < 0)
+		return err_set(err, errno, "state directory '%s': %s", dir, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, ENOTDIR, "state directory '%s': it is no directory", dir);
+	if (access(dir, R_OK | W_OK | X_OK) < 0)
+		return err_set(err, errno, "state directory '%s': it cannot be written: %s", dir,
+			       strerror(errno));
+	s->tc.state_dir = dir;
+	return 0;
+}
+
 static int resources(struct site *s, struct err *err)
 {
 	const struct config *c = s->config;
@@ -215,7 +236,7 @@ static int resources(struct site *s, struct err *err)
 	if (c->drain_ns)
 		l->drain_ns = c->drain_ns;
 	apply_limits(&c->limits, l);
-	return 0;
+	return check_state_dir(s, err);
 }
 
 /* The target from the views of all subsystems. */

@@ -40,6 +40,7 @@ static void good(void)
 		      "  - nqn: nqn.2026-11.io.penstock:b\n"
 		      "cores: 0,2-3\n"
 		      "arena: 64M\n"
+		      "state_dir: /var/lib/penstock\n"
 		      "spin: 20us\n"
 		      "queue_depth: 64\n"
 		      "limits:\n"
@@ -60,6 +61,7 @@ static void good(void)
 	is_u64(c->subsystems[0].namespaces[1].nsid, 7, "nsid");
 	ok(c->subsystems[0].namespaces[1].read_only, "read_only");
 	is_u64(c->arena_bytes, 64 << 20, "arena");
+	is_str(c->state_dir, "/var/lib/penstock", "state_dir");
 	is_u64(c->spin_ns, 20000, "spin");
 	is_u64(c->queue_depth, 64, "queue_depth");
 	is_u64(c->limits.controllers.value, 12, "a limit that is a number");
