@@ -162,9 +162,11 @@ static int make_request(const struct sub *s, const char *argument, struct json_o
 	params = cli_json_object(o, "params");
 	put_options(params);
 	if (argument && s->number) {
-		if (parse_u64_between(argument, 1, UINT32_MAX, &n) < 0)
+		if (parse_u64_between(argument, 1, UINT32_MAX, &n) < 0) {
+			json_object_put(o);
 			return cli_usage("ctl: %s %s: '%s': expected the number of a namespace", s->noun, s->verb,
 					 argument);
+		}
 		cli_json_u64(params, s->argument, n);
 	} else if (argument) {
 		cli_json_str(params, s->argument, argument);
