@@ -396,6 +396,8 @@ static void note(const struct checkpoint *c)
 	if (o->verify)
 		bench_note(n, "contents were filled in or checked by the threads that measure: figures are lower "
 			      "for it");
+	if (r->count == CHECKPOINT_COUNT_MAX && o->time_ns)
+		bench_note(n, "it ended before its time, after %d checkpoints", CHECKPOINT_COUNT_MAX);
 	if (r->all.interrupted)
 		bench_note(n, "interrupted");
 }
