@@ -287,7 +287,10 @@ PST_API int pst_read_on_stream(struct pst_volume *vol, struct pst_memory *mem, s
 PST_API int pst_write_on_stream(struct pst_volume *vol, struct pst_memory *mem, size_t mem_offset,
 				uint64_t offset, uint64_t length, uint64_t stream, pst_callback cb, void *user);
 
-/* The path that whole blocks take between the two. */
+/*
+ * The path that whole blocks take between the two. A file and memory of a GPU: cuFile is asked, which
+ * may block the first time, as the first read may.
+ */
 PST_API enum pst_path pst_path(const struct pst_volume *vol, const struct pst_memory *mem);
 /* 0 if that is @want; else -EOPNOTSUPP, and @err says why it is not, and what would bring it. */
 PST_API int pst_path_require(const struct pst_volume *vol, const struct pst_memory *mem, enum pst_path want,

@@ -59,6 +59,8 @@ static int submit(struct pst_volume *vol, const struct request *what, pst_callba
 	r->on_stream = what->on_stream;
 	r->stream = what->stream;
 	r->mark = NULL;
+	r->staged = false;
+	r->gds = r->mem && r->mem->kind == PST_MEMORY_CUDA && vol->direct ? direct_file(vol, r->mem, NULL) : NULL;
 	if (r->on_stream) {
 		int rc = stream_mark(r);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "memory/cuda-file.h"
 #include "memory/cuda.h"
 #include "memory/emulated.h"
 #include "volume/options.h"
@@ -234,6 +235,8 @@ void pst_memory_free(struct pst_memory *mem)
 {
 	if (!mem)
 		return;
+	if (mem->gds)
+		mem_gds_unregister(mem->dock->dev, mem->region.addr);
 	mem_region_deinit(&mem->region);
 	if (mem->own_dock)
 		dock_free(mem->dock);

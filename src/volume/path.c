@@ -35,6 +35,11 @@ enum pst_path path_through_staging(const struct pst_memory *mem)
 
 enum pst_path pst_path(const struct pst_volume *vol, const struct pst_memory *mem)
 {
+	/* Only what cuFile keeps for this memory changes, behind a lock. */
+	struct pst_memory *m = (struct pst_memory *)(uintptr_t)mem;
+
+	if (mem->kind == PST_MEMORY_CUDA && vol->direct && direct_file(vol, m, NULL))
+		return PST_PATH_GDS;
 	return path_through_staging(mem);
 }
 
@@ -44,6 +49,7 @@ static int why_not(const struct pst_volume *vol, const struct pst_memory *mem, e
 {
 	const char *way = pst_path_name(got);
 	bool file = strcmp(vol->info.transport, "file") == 0;
+	struct err why = ERR_NULL;
 	char of[128] = "host memory";
 
 	if (mem->dock)
@@ -58,6 +64,9 @@ static int why_not(const struct pst_volume *vol, const struct pst_memory *mem, e
 						"accelerator's memory as the destination would bring 'emulated'",
 			       way, of);
 	case PST_PATH_STAGED:
+		if (got == PST_PATH_GDS)
+			return err_set(err, EOPNOTSUPP, "data takes the path 'gds': cuFile moves it; ?gds=0 behind the "
+							"volume's name would bring 'staged'");
 		return err_set(err, EOPNOTSUPP, "data takes the path '%s', into %s; a GPU's memory as "
 						"the destination (cuda:N) would bring 'staged'",
 			       way, of);
@@ -71,9 +80,12 @@ static int why_not(const struct pst_volume *vol, const struct pst_memory *mem, e
 							"this volume is remote; a file that cuFile can reach, "
 							"into a GPU's memory, would bring 'gds'",
 				       way);
-		return err_set(err, EOPNOTSUPP, "data takes the path '%s', into %s; a GPU's memory as "
-						"the destination (cuda:N) would bring 'gds'",
-			       way, of);
+		if (mem->kind != PST_MEMORY_CUDA)
+			return err_set(err, EOPNOTSUPP, "data takes the path '%s', into %s; a GPU's memory as the "
+							"destination (cuda:N) would bring 'gds' where cuFile can",
+				       way, of);
+		direct_file(vol, (struct pst_memory *)(uintptr_t)mem, &why);
+		return err_set(err, EOPNOTSUPP, "data takes the path '%s': %s", way, err_text(&why));
 	default:
 		return err_set(err, EINVAL, "there is no such path");
 	}

@@ -41,6 +41,8 @@ static enum pst_path path_of(const struct request *r)
 {
 	if (r->kind != REQUEST_READ && r->kind != REQUEST_WRITE)
 		return PST_PATH_NONE;
+	if (r->gds && !r->staged)
+		return PST_PATH_GDS;
 	return path_through_staging(r->mem);
 }
 
@@ -317,6 +319,8 @@ static void cut_write(struct port *p, struct request *r, struct command *c)
 
 	if (c->landing)
 		cap = MIN(cap, (uint64_t)mem_staging_piece(c->landing->staging));
+	if (r->gds) /* up to where the direct way begins */
+		cap = MIN(cap, MEM_GDS_ALIGN - (r->offset + r->issued) % MEM_GDS_ALIGN);
 	c->skip = 0;
 	c->data_len = ALIGN_DOWN_ANY(MIN(r->length - r->issued, cap), block);
 	c->b.kind = BACKEND_WRITE;
@@ -346,6 +350,11 @@ static void cut(struct port *p, struct request *r, struct command *c)
 {
 	c->data = r->issued;
 	c->b.iov = c->iov;
+	if (c->direct) {
+		direct_cut(c);
+		return;
+	}
+	r->staged = true;
 	switch (r->kind) {
 	case REQUEST_READ:
 		cut_read(p, r, c);
@@ -378,7 +387,9 @@ static void start(struct command *c)
 {
 	bool fetch_first = c->req->kind == REQUEST_WRITE && c->landing && !c->edge;
 
-	if (fetch_first)
+	if (c->direct)
+		direct_start(c, command_end);
+	else if (fetch_first)
 		fetch(c, c->piece);
 	else
 		transfer(c);
@@ -421,7 +432,8 @@ static bool get_piece(struct port *p, struct request *r, struct landing *l, void
 /* Makes the next command of @r. False: it has to wait. */
 static bool issue(struct port *p, struct request *r)
 {
-	struct landing *l = r->mem ? landing_of(r->mem, p->worker) : NULL;
+	bool direct = direct_takes(r);
+	struct landing *l = r->mem && !direct ? landing_of(r->mem, p->worker) : NULL;
 	struct command *c;
 	void *piece;
 
@@ -430,6 +442,7 @@ static bool issue(struct port *p, struct request *r)
 	c = list_first_entry(&p->free, struct command, link);
 	list_del(&c->link);
 	c->req = r;
+	c->direct = direct;
 	c->edge = false;
 	c->error = 0;
 	c->piece = piece;

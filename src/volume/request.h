@@ -11,6 +11,7 @@
 #include "memory/region.h"
 #include "volume/backend.h"
 #include "volume/context.h"
+#include "volume/direct.h"
 #include "volume/landing.h"
 
 /* To a multiple of any number, not only of a power of two: a file's block may be one byte. */
@@ -50,7 +51,8 @@ struct request {
 	bool queued; /* in port->waiting */
 	bool sampled; /* timing is exact, and asked of the target */
 	bool on_stream; /* in the order of a stream of the user's */
-	bool staged;	/* some of it took the path through staging, or was received in place */
+	struct mem_gds_file *gds; /* the direct way, NULL: there is none */
+	bool staged;		  /* some of it did not go that way */
 	size_t mem_offset;
 	uint64_t offset;
 	uint64_t length;
@@ -94,6 +96,10 @@ struct command {
 	struct landing *landing;
 	void *piece;
 	struct mem_job job;
+	bool direct; /* past the backend and staging: */
+	struct mem_gds_job gds;
+	struct io_msg gds_msg;
+	void (*gds_done)(struct command *c);
 	uint8_t *block; /* memory for one block, for edges */
 	int error;
 	uint64_t issued_ns;
@@ -130,6 +136,7 @@ struct port {
 struct pst_volume {
 	struct pst_context *ctx;
 	struct pst_volume_info info;
+	struct direct *direct; /* file volumes; NULL: not wanted */
 	unsigned int port_count;
 	struct port **ports;
 	atomic_uint next_port;

@@ -30,6 +30,7 @@ static const struct option {
 	{ "connect_timeout", VALUE_TIME, offsetof(struct uri, connect_timeout_ns), 0, URI_NVME_TCP },
 	{ "loss_timeout", VALUE_TIME, offsetof(struct uri, loss_timeout_ns), 0, URI_NVME_TCP },
 	{ "direct", VALUE_FLAG, offsetof(struct uri, direct), 1, URI_FILE },
+	{ "gds", VALUE_FLAG, offsetof(struct uri, gds), 1, URI_FILE },
 };
 
 static int bad(struct err *err, const char *what, const char *given, const char *expected)
@@ -61,6 +62,7 @@ static int set_option(struct uri *u, const struct option *o, const char *value, 
 			return bad(err, o->name, value, "0 or 1");
 		*(bool *)field = v == 1;
 		u->has_direct |= o->offset == offsetof(struct uri, direct);
+		u->has_gds |= o->offset == offsetof(struct uri, gds);
 		return 0;
 	case VALUE_TIME:
 		if (parse_duration_ns(value, &v) < 0 || v == 0)
@@ -101,7 +103,7 @@ static int parse_query(struct uri *u, char *query, struct err *err)
 		if (!o)
 			return bad(err, "option", word,
 				   u->kind == URI_FILE
-					   ? "direct"
+					   ? "one of direct, gds"
 					   : "one of queues, depth, hdgst, ddgst, sample, kato, io_timeout, "
 					     "connect_timeout, loss_timeout");
 		rc = set_option(u, o, value, err);

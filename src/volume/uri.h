@@ -3,7 +3,7 @@
  * A volume's name as text:
  *
  *	nvme+tcp://HOST[:PORT]/SUBNQN[/NSID][?queues=4&hdgst=1&...]	IPv6 hosts in brackets
- *	file:/path[?direct=0|1]
+ *	file:/path[?direct=0|1&gds=0|1]
  *
  * Parsing does no look-ups and touches nothing; errors name the part that is wrong and what was
  * expected in its place.
@@ -33,6 +33,8 @@ struct uri {
 	bool ddgst;
 	bool has_direct;
 	bool direct;
+	bool has_gds;
+	bool gds;
 	uint64_t kato_ns;
 	uint64_t io_timeout_ns;
 	uint64_t connect_timeout_ns;

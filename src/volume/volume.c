@@ -136,6 +136,7 @@ static void volume_free(struct pst_volume *vol)
 {
 	ports_close(vol);
 	mem_free(vol->ports);
+	direct_free(vol->direct);
 	pthread_mutex_destroy(&vol->writes_lock);
 	atomic_fetch_sub(&vol->ctx->objects, 1);
 	mem_free(vol);
@@ -193,6 +194,10 @@ static int open_volume(struct pst_context *ctx, const char *text, const struct p
 	bo = settle(ctx, o, uri, text);
 	vol->sample_every = (uint32_t)pick(o->sample_every, uri->sample_every, TIMING_EVERY);
 	rc = ports_open(vol, &bo, uri->kind, err);
+	if (rc == 0 && uri->kind == URI_FILE && (!uri->has_gds || uri->gds)) {
+		vol->direct = direct_new(uri->path, bo.read_only);
+		rc = vol->direct ? 0 : err_set(err, ENOMEM, "out of memory");
+	}
 	mem_free(uri);
 	if (rc < 0) {
 		volume_free(vol);
