@@ -146,7 +146,7 @@ pack() {	# through the target, while it runs
 	mapfile -t files <"$work/files"
 	(cd "$work/tree" && "$PENSTOCK" dataset pack "$uri" "${files[@]}")
 }
-create() { "$PENSTOCK" dataset create "$uri/2" --workload resnet50 --samples 32 --seed 7; }
+create() { "$PENSTOCK" dataset create "$uri/2" --workload resnet50 --samples-per-file 1 --samples 32 --seed 7; }
 in_guest() {	# LABEL NSID COUNT [SUMS]
 	guest_tests host "$1" "/vmkit/dataset.sh ADDR=10.0.2.2 PORT=$port NQN=$nqn NSID=$2 \
 		COUNT=$3 SUMS=${4-}" 300

@@ -73,7 +73,7 @@ from_guest() {	# written beneath the target, read by our client
 	[ "$("$PENSTOCK" read "$base?queues=2" --offset 32M --length 4M | sha256sum)" = "$sum" ]
 }
 dataset() {
-	"$PENSTOCK" dataset create "$base/2?queues=4&ddgst=1" --workload resnet50 --samples 32 \
+	"$PENSTOCK" dataset create "$base/2?queues=4&ddgst=1" --workload resnet50 --samples 32 --samples-per-file 1 \
 		--seed 3 &&
 		"$PENSTOCK" dataset verify "$base/2?queues=2" &&
 		[ "$("$PENSTOCK" dataset list "$base/2" | wc -l)" -ge 32 ] &&
