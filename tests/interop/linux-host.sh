@@ -95,6 +95,12 @@ not_allowed() {
 	serve_stop epoll && return $rc
 }
 
+# ---- two hosts on one namespace -----------------------------------------------------
+reserved() {	# by nvme-cli; the kernel says which commands were forbidden
+	guest_quiet host "/vmkit/resv.sh 10.0.2.2 $port $nqn" 120 \
+		'[Rr]eservation [Cc]onflict|critical nexus error|I/O [Ee]rror|shared namespace'
+}
+
 # ---- the target dies under I/O ------------------------------------------------------
 busy() { guest host "/vmkit/busy.sh $*" 300; }
 reconnects() { guest host 'dmesg | grep -c "Successfully reconnected"'; }
@@ -174,7 +180,8 @@ configure
 if t "target: io_uring, two cores, two subsystems, three listeners" serve_main uring &&
 	t "guest boots" guest_start host --smp 2 --timeout 1500 --env EXPECT=. \
 		--add "$interop/guest/host.sh" --add "$interop/guest/busy.sh" \
-		--add "$interop/guest/dataset.sh" --add "$work/sums" "$interop/vmkit/idle.sh"; then
+		--add "$interop/guest/dataset.sh" --add "$interop/guest/resv.sh" \
+		--add "$work/sums" "$interop/vmkit/idle.sh"; then
 	tests "io_uring" "PORT=$port PORT2=$((port + 1))" 600
 	tests "4096-byte blocks" "PORT=$port NSID=2 QUICK=1 \
 		ONLY=\"id-ns rw-dd nvme-cmds trim out-of-range fio-randwrite xfs\"" 300
@@ -203,6 +210,8 @@ if t "target: io_uring, two cores, two subsystems, three listeners" serve_main u
 		in_guest "created" 2 33		# the samples and their manifest
 		t "dataset verify" "$PENSTOCK" dataset verify "$uri/2"
 	fi
+
+	[ -z "$STRICT" ] || t "reservations between two hosts" reserved
 
 	t "guest stops" guest_stop host
 	t "target ends when told" serve_stop main
