@@ -397,9 +397,154 @@ static void stop_and_fail(void)
 	io_loop_free(loop);
 }
 
+/* ---- reservations, from one core to another -------------------------------------------------- */
+
+enum { CONTESTED = 8 }; /* LBA that two hosts write to */
+
+struct rival {
+	pthread_t thread;
+	struct io_addr addr;
+	atomic_bool stop;
+	unsigned int written, kept_off, bad;
+};
+
+static uint16_t resv(struct link *l, uint8_t opc, uint8_t action, uint64_t crkey, uint64_t key,
+		     uint8_t type)
+{
+	struct nvme_resv_keys keys = { .crkey = cpu_to_le64(crkey), .key = cpu_to_le64(key) };
+	struct nvme_cmd cmd;
+
+	nvme_cmd_init_resv(&cmd, opc, 1, action, false, type, 0);
+	return command(l, &cmd, &keys, NULL, sizeof(keys), NULL);
+}
+
+static uint16_t contest(struct link *l, uint8_t opc, uint8_t *block)
+{
+	struct nvme_cmd cmd;
+
+	nvme_cmd_init_rw(&cmd, opc, 1, CONTESTED, 1, 0);
+	return command(l, &cmd, opc == NVME_NVM_WRITE ? block : NULL, block, 512, NULL);
+}
+
+static bool open_host(struct link *admin, struct link *q, const struct io_addr *addr, int number)
+{
+	uint64_t cntlid = 0;
+
+	return open_link(admin, addr) &&
+	       connect_queue(admin, number, 0, NVME_CNTLID_DYNAMIC, &cntlid) == 0 &&
+	       enable(admin) && open_link(q, addr) &&
+	       connect_queue(q, number, 1, (uint16_t)cntlid, NULL) == 0;
+}
+
+/* Registers with key 2 again and again, and writes whenever it may. */
+static void *rival_main(void *arg)
+{
+	struct rival *r = arg;
+	struct link admin, q;
+	uint8_t block[512];
+
+	memset(block, 0xbb, sizeof(block));
+	if (!open_host(&admin, &q, &r->addr, 1)) {
+		r->bad++;
+		return NULL;
+	}
+	while (!atomic_load(&r->stop)) {
+		uint16_t st = contest(&q, NVME_NVM_WRITE, block);
+
+		if (st == 0)
+			r->written++;
+		else if (st == NVME_SC_RESERVATION_CONFLICT || st == NVME_SC_ABORTED_PREEMPT ||
+			 st == NVME_SC_ABORT_REQUESTED)
+			r->kept_off++;
+		else
+			r->bad++;
+		st = resv(&q, NVME_NVM_RESV_REGISTER, NVME_RREGA_REGISTER, 0, 2, 0);
+		/* That is a command of a preempted host, too. */
+		r->bad += st != 0 && st != NVME_SC_ABORT_REQUESTED && st != NVME_SC_ABORTED_PREEMPT;
+	}
+	close(q.fd);
+	close(admin.fd);
+	return NULL;
+}
+
+/* Once it holds the reservation nothing of the other host lands any more. */
+static unsigned int contests(const struct io_addr *addr, int rounds)
+{
+	uint8_t block[512], got[512];
+	struct link admin, q;
+	unsigned int bad = 0;
+
+	if (!open_host(&admin, &q, addr, 0))
+		return 1;
+	memset(block, 0xaa, sizeof(block));
+	for (int i = 0; i < rounds && bad == 0; i++) {
+		bad += resv(&q, NVME_NVM_RESV_REGISTER, 0, 0, 1, 0) != 0;
+		bad += resv(&q, NVME_NVM_RESV_ACQUIRE, NVME_RACQA_ACQUIRE, 1, 0, 1) != 0;
+		/* What the other one had begun before that is waited for, if it is registered now. */
+		resv(&q, NVME_NVM_RESV_ACQUIRE, NVME_RACQA_PREEMPT_AND_ABORT, 1, 2, 1);
+		bad += contest(&q, NVME_NVM_WRITE, block) != 0;
+		usleep(300);
+		bad += contest(&q, NVME_NVM_READ, got) != 0;
+		bad += memcmp(got, block, sizeof(block)) != 0;
+		bad += resv(&q, NVME_NVM_RESV_RELEASE, 1, 1, 0, 0) != 0;
+		usleep(100);
+	}
+	close(q.fd);
+	close(admin.fd);
+	return bad;
+}
+
+static void reservations(enum io_kind kind, const char *name)
+{
+	struct target_ns_config ns = { .nsid = 1 };
+	struct target_subsys_config s = {
+		.nqn = NQN, .allow_any = true, .namespaces = &ns, .namespace_count = 1
+	};
+	struct target_listener_config l = { 0 };
+	struct io_loop_options opts = { .kind = kind };
+	struct rival r = { 0 };
+	struct target_config c;
+	struct io_loop *loop;
+	struct target *t;
+	struct err err = ERR_NULL;
+	unsigned int bad;
+
+	if (io_loop_new(&opts, &loop, &err) < 0) {
+		tap_skip(err.text);
+		return;
+	}
+	INVARIANT(store_open(loop, "memory:1M,block=512", &ns.store, &err) == 0);
+	target_config_init(&c);
+	c.subsystems = &s;
+	c.subsystem_count = 1;
+	c.listeners = &l;
+	c.listener_count = 1;
+	c.reactors = 3;
+	c.loop.kind = kind;
+	c.limits.arena = 32 << 20;
+	io_addr_parse("127.0.0.1:0", 0, true, &l.addr, &err);
+	INVARIANT(target_new(&c, &t, &err) == 0 && target_start(t, &err) == 0);
+	r.addr = *target_listener_addr(t, 0);
+	pthread_create(&r.thread, NULL, rival_main, &r);
+	bad = contests(&r.addr, 200);
+	atomic_store(&r.stop, true);
+	pthread_join(r.thread, NULL);
+	is_u64(bad, 0, "%s: a host that holds a reservation is alone", name);
+	ok(r.bad == 0 && r.written > 0 && r.kept_off > 0,
+	   "%s: the other one wrote %u times, was kept off %u times, saw %u wrong answers", name,
+	   r.written, r.kept_off, r.bad);
+	target_drain(t, false);
+	ok(target_run(t) == 0, "%s: ends", name);
+	target_free(t);
+	store_free(ns.store);
+	io_loop_free(loop);
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
+	reservations(IO_KIND_EPOLL, "epoll");
+	reservations(IO_KIND_URING, "io_uring");
 	run(IO_KIND_EPOLL, "epoll");
 	run(IO_KIND_URING, "io_uring");
 	stop_and_fail();
