@@ -49,6 +49,25 @@ static uint64_t think_ns(struct work *w, enum oracle_outcome outcome)
 	return (outcome == ORACLE_OK ? 0 : 1000000) + (max ? rng_below(&w->rng, max) : 0);
 }
 
+/*
+ * Where its time went. Host and target share the clock here, and nothing takes time but what the
+ * simulator says, so what the target claims must fit between sending and the answer.
+ */
+static bool times_are_right(const struct host_io *io)
+{
+	bool moves = io->kind == HOST_IO_READ || io->kind == HOST_IO_WRITE;
+	uint64_t told = io->times.queue + io->times.qos + io->times.media;
+
+	if (io->error != 0)
+		return true;
+	if (io->submitted_ns > io->queued_ns || io->queued_ns > io->sent_ns || io->sent_ns > io->last_ns ||
+	    io->first_ns > io->last_ns)
+		return false;
+	if (io->has_times != (io->timed && moves))
+		return false;
+	return !io->has_times || told <= io->last_ns - io->sent_ns;
+}
+
 static void slot_done(struct host_io *io)
 {
 	struct work_slot *s = container_of(io, struct work_slot, io);
@@ -61,6 +80,8 @@ static void slot_done(struct host_io *io)
 	}
 	s->busy = false;
 	w->busy--;
+	if (!times_are_right(io))
+		wrong(w, s, "the times of an operation do not fit each other");
 	s->op.again = io->tries > 1 || outcome == ORACLE_UNKNOWN;
 	oracle_end(w->oracle, &s->op, outcome, s->data);
 	if (outcome == ORACLE_OK) {
@@ -188,6 +209,7 @@ static void slot_submit(struct work_slot *s)
 	else if (s->io.kind == HOST_IO_READ)
 		memset(s->data, 0xa5, n);
 	s->io.done = slot_done;
+	s->io.timed = w->issued & 1;
 	s->io.nsid = 1;
 	s->io.fua = s->op.durable;
 	s->io.slba = s->op.slba;
