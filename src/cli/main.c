@@ -129,6 +129,20 @@ const struct cli_command cli_commands[] = {
 		.max_arguments = 0,
 		.run = cmd_agent,
 	},
+	{
+		.name = "doctor",
+		.summary = "say what this machine, and the way to a target, can do",
+		.arguments = "[options] [URI]",
+		.description =
+			"Looks at GPUs, NICs, disks, their links and places, and the kernel's settings, and with a\n"
+			"URI at the way to that target; says what is right, what is not, why it matters and how it\n"
+			"is mended. Changes nothing. What it cannot see it calls unknown. Exit status 1 when a\n"
+			"finding failed.",
+		.options = doctor_options,
+		.min_arguments = 0,
+		.max_arguments = 1,
+		.run = cmd_doctor,
+	},
 	{ .name = NULL },
 };
 
