@@ -117,6 +117,7 @@ interop_end() {
 # serve NAME ARG...: start 'penstock serve ARG...' and wait for its ready line;
 # $work/NAME.out and NAME.err have its output.  The environment is the caller's.
 serve() {
+	local -x XDG_RUNTIME_DIR=$work
 	local name=$1 end=$((SECONDS + ${SERVE_WAIT:-30})); shift
 	: >"$work/$name.out"
 	setpriv --pdeathsig KILL -- "$PENSTOCK" serve "$@" >"$work/$name.out" 2>>"$work/$name.err" &

@@ -54,7 +54,7 @@ print(",".join(map(str, sorted(os.sched_getaffinity(0))[:2])))')
 }
 serve_main() {	# ENGINE
 	if [ -n "$STRICT" ]; then
-		PENSTOCK_IO=$1 serve main -c "$work/main.yaml"
+		PENSTOCK_IO=$1 serve main -c "$work/main.yaml" --control "$work/main.sock"
 	else
 		serve main --nqn $nqn --listen "tcp://127.0.0.1:$port" \
 			--listen "tcp://127.0.0.1:$((port + 1))" "file:$work/v1,size=512M" \
@@ -79,6 +79,27 @@ read_only() {	# the kernel sees what must not be written
 		nvme disconnect -n $nqn" >"$work/ro.out"
 	cat "$work/ro.out"
 	grep -qx 1 "$work/ro.out" && grep -q "^$(sha256sum <"$work/v3" | cut -d' ' -f1)" "$work/ro.out"
+}
+
+# ---- changes while it is connected -------------------------------------------------
+ctl() { "$PENSTOCK" ctl --socket "$work/main.sock" "$@"; }
+# In the guest: namespace 4's disk has what is said of it, which the kernel finds out by itself,
+# from the event.
+becomes() {	# CONDITION
+	guest host "seen() { d=\$(nvme_dev $nqn 4) && [ -n \"\$d\" ] && $1; }; wait_for 10 seen" 30
+}
+live_changes() {
+	guest_quiet host "modprobe nvme-tcp && nvme connect -t tcp -a 10.0.2.2 -s $port -n $nqn &&
+		wait_for 10 nvme_dev $nqn 1" &&
+		ctl ns add "file:$work/v4,size=32M" --nsid 4 --nqn $nqn && becomes '[ $(cat /sys/block/$d/size) = 65536 ]' &&
+		guest host "dd if=/dev/urandom of=/dev/\$(nvme_dev $nqn 4) bs=64k count=16 oflag=direct status=none" &&
+		truncate -s 48M "$work/v4" && ctl ns resize 4 --nqn $nqn &&
+		becomes '[ $(cat /sys/block/$d/size) = 98304 ]' &&
+		ctl ns set 4 --read-only --nqn $nqn && becomes '[ $(cat /sys/block/$d/ro) = 1 ]' &&
+		ctl ns set 4 --writable --nqn $nqn && becomes '[ $(cat /sys/block/$d/ro) = 0 ]' &&
+		ctl ns remove 4 --nqn $nqn &&
+		guest host "gone() { ! nvme_dev $nqn 4 >/dev/null; }; wait_for 10 gone && nvme_dev $nqn 1" &&
+		guest_quiet host "nvme disconnect -n $nqn"
 }
 
 # ---- who may connect --------------------------------------------------------------
@@ -188,6 +209,7 @@ if t "target: io_uring, two cores, two subsystems, three listeners" serve_main u
 	if [ -n "$STRICT" ]; then
 		t "all subsystems, by all addresses" everywhere
 		t "read-only namespace" read_only
+		t "namespace added, resized, made read-only and removed while it is connected" live_changes
 		tests "IPv6" "ADDR=fec0::2 PORT=$port QUICK=1 ONLY=\"rw-dd v-both-digests\"" 300
 		t "a host that is not named may not connect" not_allowed
 	fi
