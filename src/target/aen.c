@@ -17,6 +17,7 @@ static const struct nvme_event events[TGT_EVENT_COUNT] = {
 	[TGT_EVENT_NS] = { NVME_EVENT_NOTICE, NVME_NOTICE_NS_ATTRIBUTE, NVME_LID_CHANGED_NS },
 	[TGT_EVENT_ANA] = { NVME_EVENT_NOTICE, NVME_NOTICE_ANA, NVME_LID_ANA },
 	[TGT_EVENT_DISCOVERY] = { NVME_EVENT_NOTICE, NVME_NOTICE_DISCOVERY, NVME_LID_DISCOVERY },
+	[TGT_EVENT_SHUTDOWN] = { NVME_EVENT_IMMEDIATE, NVME_IMMEDIATE_SHUTDOWN, 0 },
 	[TGT_EVENT_RESERVATION] = { NVME_EVENT_IO_COMMAND_SET, NVME_IO_EVENT_RESERVATION_LOG,
 				    NVME_LID_RESERVATION },
 };
@@ -80,7 +81,9 @@ static enum tgt_event take(struct tgt_assoc *admin)
 			c->events.pending &= ~bit;
 		if (c->events.pending & ~c->events.masked & bit) {
 			c->events.pending &= ~bit;
-			c->events.masked |= bit;
+			/* One without a log has nothing that would unmask it. */
+			if (events[e].type != NVME_EVENT_IMMEDIATE)
+				c->events.masked |= bit;
 			break;
 		}
 	}

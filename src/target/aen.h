@@ -27,6 +27,7 @@ enum tgt_event {
 	TGT_EVENT_NS,        /* Namespace Attribute Changed */
 	TGT_EVENT_ANA,       /* Asymmetric Namespace Access Change */
 	TGT_EVENT_DISCOVERY, /* Discovery Log Page Change */
+	TGT_EVENT_SHUTDOWN,  /* Normal NVM Subsystem Shutdown: no log goes with it */
 	TGT_EVENT_RESERVATION, /* Reservation Log Page Available */
 	TGT_EVENT_COUNT
 };

@@ -281,11 +281,24 @@ static void on_notice(struct io_msg *m)
 	tgt_conn_kick(c);
 }
 
-/* What is pending is said while there is somebody to say it to: a discovery log that empties. */
-static void last_events(struct tgt_assoc *a)
+/*
+ * What is pending is said while there is somebody to say it to: a discovery log that empties, and,
+ * where the whole subsystem ends, that it does.
+ */
+static void last_events(struct tgt_conn *c)
 {
-	if (a->state == TGT_ASSOC_LIVE && a->qid == 0)
-		tgt_events_deliver(a);
+	struct tgt_assoc *a = &c->assoc;
+	struct tgt_subsys *s;
+
+	if (c->farewell || a->state != TGT_ASSOC_LIVE || a->qid > 0)
+		return;
+	c->farewell = true;
+	s = a->ctrl->subsys;
+	target_lock(a->target);
+	if (!s->discovery && (s->leaving || target_draining(a->target)))
+		tgt_event_raise(a->ctrl, TGT_EVENT_SHUTDOWN);
+	target_unlock(a->target);
+	tgt_events_deliver(a);
 }
 
 void tgt_conn_withdraw(struct tgt_conn *c)
@@ -297,7 +310,7 @@ void tgt_conn_withdraw(struct tgt_conn *c)
 		return;
 	c->withdrawn = true;
 	a->withdrawn_since = io_now(a->reactor->loop);
-	last_events(a);
+	last_events(c);
 	if (ctrl && a->qid == 0) {
 		target_lock(a->target);
 		for (uint32_t qid = 1; qid <= a->target->limits.io_queues; qid++)
@@ -311,7 +324,7 @@ void tgt_conn_withdraw(struct tgt_conn *c)
 void tgt_conn_drain(struct tgt_conn *c, bool now)
 {
 	if (!now)
-		last_events(&c->assoc);
+		last_events(c);
 	if (now)
 		tgt_assoc_kill(&c->assoc, TARGET_CLOSE_DRAINED, false);
 	if (now)

@@ -51,6 +51,7 @@ struct tgt_conn {
 	bool closing;      /* the association is dead and the end is under way */
 	bool shut;         /* end of stream was said to the host */
 	bool released;     /* requests are released */
+	bool farewell;     /* was told of the end, if it wanted to know */
 	bool withdrawn;    /* has lost its right: ends when it is quiet */
 	uint64_t receives; /* completed: for barriers */
 	atomic_uint notices;

@@ -324,7 +324,7 @@ uint32_t tgt_feature_effects(uint8_t fid, bool discovery)
 
 uint32_t tgt_feature_oaes(bool discovery)
 {
-	return discovery ? NVME_AEC_DISCOVERY : NVME_AEC_NS_ATTRIBUTE | NVME_AEC_ANA;
+	return discovery ? NVME_AEC_DISCOVERY : NVME_AEC_NS_ATTRIBUTE | NVME_AEC_ANA | NVME_AEC_SHUTDOWN;
 }
 
 void tgt_features_init(struct tgt_ctrl *c)

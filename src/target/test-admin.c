@@ -57,7 +57,8 @@ static void id_ctrl(void)
 	is_u64(id->mdts, 8, "MDTS: 1 MiB");
 	is_u64(le16_to_cpu(id->cntlid), cntlid, "CNTLID");
 	is_u64(le32_to_cpu(id->ver), NVME_VS_2_0, "VER, as property VS");
-	is_u64(le32_to_cpu(id->oaes), NVME_AEC_NS_ATTRIBUTE | NVME_AEC_ANA, "OAES");
+	is_u64(le32_to_cpu(id->oaes),
+	       NVME_AEC_NS_ATTRIBUTE | NVME_AEC_ANA | NVME_AEC_SHUTDOWN, "OAES");
 	is_u64(le32_to_cpu(id->ctratt), NVME_CTRATT_HOSTID_128 | NVME_CTRATT_TBKAS, "CTRATT");
 	is_u64(id->cntrltype, NVME_CNTRLTYPE_IO, "CNTRLTYPE");
 	is_u64(id->cmic, NVME_CMIC_MULTI_PORT | NVME_CMIC_MULTI_CTRL | NVME_CMIC_ANA, "CMIC");

@@ -697,9 +697,17 @@ static void inspected(struct host *h)
 static void drained(void)
 {
 	struct target_ns_config c = ns_config(2);
+	struct nvme_event e;
 	struct nvme_cpl cpl;
+	struct nvme_cmd cmd;
+	struct host h;
 	struct peer d;
 	uint16_t cid = discover(&d);
+
+	attach(&h, RIG_NQN);
+	nvme_cmd_init_set_features(&cmd, NVME_FID_ASYNC_EVENT_CONFIG, false, 0, NVME_AEC_SHUTDOWN);
+	cpl = peer_do(&h.admin, &cmd, NULL, 0);
+	is_status(&cpl, SUCCESS, "a host wants to know of a shutdown");
 
 	rig_run(&rig, RIG_MS);
 	target_drain(rig.target, false);
@@ -707,7 +715,14 @@ static void drained(void)
 	ok(peer_status(&cpl) == 0 &&
 		   nvme_event_decode(nvme_cpl_dw0(&cpl)).info == NVME_NOTICE_DISCOVERY,
 	   "X012: discovery controllers hear of the end");
-	ok(peer_ends(&d, RIG_S), "X012: which comes");
+	cpl = peer_wait(&h.admin, h.aer);
+	e = nvme_event_decode(nvme_cpl_dw0(&cpl));
+	ok(peer_status(&cpl) == 0 && e.type == NVME_EVENT_IMMEDIATE &&
+		   e.info == NVME_IMMEDIATE_SHUTDOWN,
+	   "X012: and hosts that want to: Normal NVM Subsystem Shutdown");
+	ok(peer_ends(&d, RIG_S) && peer_ends(&h.io, RIG_S) && peer_ends(&h.admin, RIG_S),
+	   "X012: which comes");
+	detach(&h);
 	peer_close(&d);
 	rig_run(&rig, RIG_S);
 	ok(target_drained(rig.target), "drained on both cores");
