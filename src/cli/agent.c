@@ -157,7 +157,7 @@ static const char *const allowed[] = {
 	"size", "rate", "spin", "seed", "verify", "overwrite", "continue-on-error", "into", "require-path",
 	"workload", "accelerator", "accelerators", "epochs", "steps", "batch", "prefetch", "compute-time", "model",
 	"scale", "ranks", "checkpoints", "pause", "users", "user-kinds", "class-mix", "shared-prompts", "last-turns",
-	"decode-reads", "think", "turns", "part", "hostnqn", "hostid",
+	"decode-reads", "think", "turns", "part", "hostnqn", "hostid", "piece-size", "staging-size", "mapped-size",
 };
 
 static bool option_allowed(const char *word)
