@@ -236,7 +236,7 @@ static bool begin_second(struct tgt_req *first, struct tgt_req *second, uint32_t
 {
 	first->other = second;
 	second->other = first;
-	/* Different ranges: Invalid Field for both (Base 2.0, 3.4.2). */
+	/* Different ranges: Invalid Field for both (NVM Command Set 1.0, 2.1.3.1). */
 	if (!match(first, second)) {
 		end_pair(first, bad(NVME_SC_INVALID_FIELD), bad(NVME_SC_INVALID_FIELD));
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fused operation Compare and Write (NVMe Base 2.0, 3.4.2; NVM Command Set 1.0, Compare and
- * Write): two commands that are next to each other on one queue and are done as one.
+ * The fused operation Compare and Write (NVMe Base 2.0, 3.4.2; NVM Command Set 1.0, 2.1.3.1): two
+ * commands that are next to each other on one queue and are done as one.
  *
  * The pair has one buffer, first what is expected and then what replaces it, which is what the
  * store wants to see. Memory for both is taken at once: when the second has come, or with the first

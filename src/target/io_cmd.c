@@ -194,9 +194,7 @@ static struct nvme_status check_range(struct tgt_req *req, bool writes)
 		return st;
 	if (writes && req->ns->read_only)
 		return bad(NVME_SC_WRITE_PROTECTED);
-	/* No format here has metadata or protection information. */
-	if (nvme_cmd_prinfo(&req->cmd) != 0)
-		return bad(NVME_SC_INVALID_PROTECTION);
+	/* PRINFO and STC are ignored: no format here has protection information. */
 	if (!range_within(nvme_cmd_slba(&req->cmd), nvme_cmd_nlb(&req->cmd), req->ns->blocks))
 		return bad(NVME_SC_LBA_OUT_OF_RANGE);
 	return st;

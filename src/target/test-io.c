@@ -472,8 +472,15 @@ static void zeroes_and_compare(void)
 	is_u64(rig.stores[1].keep, 1, "Write Zeroes with DEAC may deallocate");
 	cpl = bare(NVME_NVM_WRITE_ZEROES, 3, 0, 2048, 0);
 	is_status(&cpl, SUCCESS, "Write Zeroes of 8 MiB: MDTS is about data that moves");
-	cpl = rw(&io, NVME_NVM_READ, 1, 0, 8, NVME_RW_PRACT, in, 4096);
-	is_status(&cpl, INVALID_PROTECTION, "protection information, of which there is none");
+	for (uint32_t prinfo = NVME_RW_PRCHK_REF; prinfo <= NVME_RW_PRACT; prinfo <<= 1) {
+		cpl = rw(&io, NVME_NVM_WRITE, 1, 0, 8, prinfo, out, 4096);
+		is_status(&cpl, SUCCESS, "PRINFO %08x: ignored in a Write", prinfo);
+		cpl = rw(&io, NVME_NVM_READ, 1, 0, 8, prinfo | NVME_RW_STC, in, 4096);
+		is_status(&cpl, SUCCESS, "... in a Read");
+		cpl = bare(NVME_NVM_VERIFY, 1, 0, 8, prinfo | NVME_RW_STC);
+		is_status(&cpl, SUCCESS, "... and in a Verify");
+		is_mem(in, out, 4096, "... nothing is added or taken away");
+	}
 	cpl = rw(&io, NVME_NVM_WRITE, 1, 0, 8, 1 << 20, out, 4096);
 	is_status(&cpl, INVALID_FIELD, "a directive");
 }
