@@ -9,6 +9,21 @@
 
 #include "tests/doubles/double.h"
 
+/*
+ * What a lost device can no longer be asked to destroy stays, as it does with a real driver, and is
+ * in the report at the end: it is no leak that a sanitizer should end the test for.
+ */
+extern void __lsan_ignore_object(const void *p) __attribute__((weak));
+
+static void *kept(void *p)
+{
+	if (!p)
+		double_misuse("out of memory");
+	if (__lsan_ignore_object)
+		__lsan_ignore_object(p);
+	return p;
+}
+
 enum work_kind { WORK_COPY, WORK_RECORD, WORK_WAIT, WORK_CALL };
 
 struct work {
@@ -118,10 +133,8 @@ static void *stream_main(void *arg)
 
 struct stream *stream_new(void)
 {
-	struct stream *s = calloc(1, sizeof(*s));
+	struct stream *s = kept(calloc(1, sizeof(*s)));
 
-	if (!s)
-		double_misuse("out of memory");
 	s->last = &s->first;
 	pthread_mutex_lock(&lock);
 	s->seed = ++streams;
@@ -202,10 +215,8 @@ bool stream_idle(struct stream *s)
 
 struct event *event_new(void)
 {
-	struct event *e = calloc(1, sizeof(*e));
+	struct event *e = kept(calloc(1, sizeof(*e)));
 
-	if (!e)
-		double_misuse("out of memory");
 	pthread_mutex_lock(&lock);
 	events++;
 	pthread_mutex_unlock(&lock);
