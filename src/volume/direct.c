@@ -10,8 +10,8 @@
 #define PART (UINT64_C(4) << 20) /* of one call to cuFile: enough to be fast, little enough to share out */
 
 struct direct {
-	pthread_mutex_t lock;
-	bool tried;
+	pthread_mutex_t lock; /* while it is found out */
+	atomic_bool tried;    /* what follows is settled, and read without the lock */
 	bool read_only;
 	struct mem_gds_file *file;
 	struct err why;
@@ -41,31 +41,34 @@ struct direct *direct_free(struct direct *d)
 	return NULL;
 }
 
+static void find_out(struct direct *d)
+{
+	pthread_mutex_lock(&d->lock);
+	if (!atomic_load(&d->tried))
+		(void)mem_gds_open(d->path, d->read_only, &d->file, &d->why);
+	atomic_store_explicit(&d->tried, true, memory_order_release);
+	pthread_mutex_unlock(&d->lock);
+}
+
 struct mem_gds_file *direct_file(const struct pst_volume *vol, struct pst_memory *mem, struct err *err)
 {
 	struct direct *d = vol->direct;
-	struct mem_gds_file *file;
 
 	if (!d) {
 		err_set(err, EOPNOTSUPP, "it was not wanted (gds=0)");
 		return NULL;
 	}
-	pthread_mutex_lock(&d->lock);
-	if (!d->tried)
-		(void)mem_gds_open(d->path, d->read_only, &d->file, &d->why);
-	d->tried = true;
-	file = d->file;
-	pthread_mutex_unlock(&d->lock);
-	if (!file && err)
-		*err = d->why;
-	if (!file)
+	if (!atomic_load_explicit(&d->tried, memory_order_acquire))
+		find_out(d);
+	if (!d->file) {
+		if (err)
+			*err = d->why;
 		return NULL;
-	pthread_mutex_lock(&mem->ctx->docks_lock);
-	if (!mem->gds_tried)
+	}
+	/* Once for each memory. Who comes meanwhile goes through cuFile's own buffer, which is right too. */
+	if (!atomic_load_explicit(&mem->gds_tried, memory_order_relaxed) && !atomic_exchange(&mem->gds_tried, true))
 		mem->gds = mem_gds_register(mem->dock->dev, mem->region.addr, mem->region.length) == 0;
-	mem->gds_tried = true;
-	pthread_mutex_unlock(&mem->ctx->docks_lock);
-	return file;
+	return d->file;
 }
 
 /* cuFile reads any bytes; of writes it is given whole blocks, so that it need not read and merge. */

@@ -32,8 +32,8 @@ struct pst_memory {
 	struct mem_region region;
 	struct dock *dock; /* NULL for host memory */
 	bool own_dock;
-	bool gds_tried; /* docks_lock; see direct.h */
-	bool gds;	/* cuFile has it registered */
+	atomic_bool gds_tried; /* see direct.h */
+	bool gds;	       /* cuFile has it registered */
 };
 
 struct landing {
