@@ -88,8 +88,9 @@ void site_close_ns(struct site *s, const struct target_ns_config *ns)
 	if (!x)
 		return;
 	pthread_mutex_lock(&s->lock);
-	close_store(x);
+	list_del(&x->link);
 	pthread_mutex_unlock(&s->lock);
+	close_store(x);
 }
 
 int site_view_init(struct site *s, struct site_view *v, const struct config_subsystem *from, struct err *err)
@@ -136,17 +137,18 @@ static uint64_t now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Closes what was let go of; how many are retired and not. The lock is held. */
-static size_t reap(struct site *s)
+/* Moves what was let go of to @dead; how many are retired and were not. The lock is held. */
+static size_t collect(struct site *s, struct list *dead)
 {
 	struct site_store *x, *next;
 	size_t busy = 0;
 
 	list_for_each_entry_safe(x, next, &s->stores, link) {
-		if (x->released)
-			close_store(x);
-		else
-			busy += x->retired;
+		busy += x->retired && !x->released;
+		if (!x->released)
+			continue;
+		list_del(&x->link);
+		list_add_tail(dead, &x->link);
 	}
 	return busy;
 }
@@ -155,13 +157,18 @@ size_t site_settle(struct site *s, uint64_t ns)
 {
 	uint64_t until = u64_add_saturated(now(), ns);
 	struct timespec ts = { .tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u) };
+	struct list dead;
 	size_t busy;
 
+	list_init(&dead);
 	pthread_mutex_lock(&s->lock);
-	while ((busy = reap(s)) > 0)
+	while ((busy = collect(s, &dead)) > 0)
 		if (pthread_cond_timedwait(&s->released, &s->lock, &ts) != 0)
 			break;
 	pthread_mutex_unlock(&s->lock);
+	/* Not under the lock: closing takes its time, and a core may be about to let go of another. */
+	while (!list_empty(&dead))
+		close_store(list_first_entry(&dead, struct site_store, link));
 	return busy;
 }
 
