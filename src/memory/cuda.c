@@ -104,7 +104,8 @@ static int judge(const struct place *p, uint64_t addr, struct err *err)
 			       addr);
 	if (p->type == CU_MEMORY_HOST)
 		return err_set(err, EFAULT, "0x%" PRIx64 " is host memory: register it as such", addr);
-	if (p->type != CU_MEMORY_DEVICE || !p->mapped)
+	/* What a context allocated is there; only addresses without a context can be without memory. */
+	if (p->type != CU_MEMORY_DEVICE || (!p->mapped && !p->ctx))
 		return err_set(err, EFAULT, "0x%" PRIx64 " is not memory of a GPU", addr);
 	return 0;
 }
