@@ -23,7 +23,7 @@ class Timing(c.Structure):
 
 class Completion(c.Structure):
     _fields_ = [('error', c.c_int), ('nvme_status', c.c_uint16), ('path', c.c_int), ('bytes', c.c_uint64),
-                ('timing', Timing), ('user', c.c_void_p)]
+                ('sampled', c.c_bool), ('timing', Timing), ('user', c.c_void_p)]
 
 
 def call(name, *args):
