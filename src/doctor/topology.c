@@ -2,7 +2,8 @@
 /*
  * Where devices sit, through hwloc: which bridges are above each, and which NUMA node. hwloc reads a
  * copied tree as it reads this machine (HWLOC_FSROOT). Its own probes of GPUs are left out: they load
- * vendors' libraries, and start a GPU that nobody uses.
+ * vendors' libraries, and start a GPU that nobody uses. So is libpciaccess, which leaks and tells nothing
+ * that sysfs does not.
  */
 #include <hwloc.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ static void place(hwloc_topology_t topo, struct doctor_facts *f, struct doctor_p
 
 static void blacklist(hwloc_topology_t topo)
 {
-	static const char *const probes[] = { "cuda", "nvml", "opencl", "gl", "levelzero", "rsmi", "x86" };
+	static const char *const probes[] = { "cuda", "nvml", "opencl", "gl", "levelzero", "rsmi", "pci", "x86" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(probes); i++)
 		hwloc_topology_set_components(topo, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, probes[i]);
