@@ -109,7 +109,10 @@ static void test_names(void)
 	struct io_addr a;
 	int r = io_addr_parse("localhost:4420", 0, false, &a, &err);
 
-	ok(r == 0 && io_addr_is_loopback(&a) && io_addr_port(&a) == 4420, "localhost resolves");
+	if (r == -ENOENT)
+		tap_skip("this machine does not know localhost (/etc/hosts)");
+	else
+		ok(r == 0 && io_addr_is_loopback(&a) && io_addr_port(&a) == 4420, "localhost resolves");
 	r = io_addr_parse("no-such-host.invalid:4420", 0, false, &a, &err);
 	ok(r == -ENOENT && strstr(err.text, "no-such-host.invalid"),
 	   "an unknown name is -ENOENT: %s", err.text);

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/util.h"
+#include "io/io.h"
 #include "ops/methods.h"
 #include "target/inspect.h"
 #include "tests/tap.h"
@@ -183,7 +184,12 @@ static void untouched(const char *what)
 
 static void reload(void)
 {
-	char taken[64], text[512], addr[IO_ADDR_TEXT];
+	struct io_loop_options plain = { 0 };
+	struct io_listener *other;
+	struct io_loop *loop;
+	struct io_addr any;
+	char text[512], taken[IO_ADDR_TEXT];
+	struct err err = ERR_NULL;
 
 	write_file("subsystems: [{nqn: " A ", colour: red}]\n");
 	asked("reload", "", "colour", "a mistake in the file is named");
@@ -192,8 +198,10 @@ static void reload(void)
 		   "  namespaces: [{store: 'memory:1M'}, {store: '/no/such'}]}]\n");
 	asked("reload", "", "/no/such", "so is a store that cannot be had");
 	untouched("no store");
-	io_addr_format(&site_config(m.site)->listeners[0].bound, addr);
-	snprintf(taken, sizeof(taken), "localhost%s", strrchr(addr, ':'));
+	INVARIANT(io_loop_new(&plain, &loop, &err) == 0 &&
+		  io_addr_parse("127.0.0.1:0", 0, true, &any, &err) == 0 &&
+		  io_listen(loop, &any, NULL, &other, &err) == 0);
+	io_addr_format(io_listener_addr(other), taken);
 	snprintf(text, sizeof(text),
 		 "listeners: [{address: '%s'}]\n"
 		 "subsystems: [{nqn: " B "},\n"
@@ -203,6 +211,8 @@ static void reload(void)
 	asked("reload", "", "in use", "an address that is taken: the last of what is made");
 	untouched("taken back");
 	ok(config_allows_any(site_config(m.site)->subsystems), "taken back: any host");
+	io_listener_close(other);
+	io_loop_free(loop);
 
 	log_text[log_len = 0] = '\0';
 	write_file("listeners: [{address: 'tcp://127.0.0.1:0'}, {address: 'tcp://127.0.0.1:0', subsystems: [" B "]}]\n"
