@@ -394,7 +394,10 @@ static uint64_t cpu_ns(void)
 
 /*
  * Fault X007. A hundred connections, each with a receive pending, some with bytes that nobody reads;
- * all of it just after traffic, when a loop that spins is at its keenest.
+ * all of it just after traffic, when a loop that spins is at its keenest. A loop that spins all the
+ * time uses the whole of IDLE_NS, one that is woken for what nobody reads turns without end: the bound
+ * is a tenth of the one, and turns that a timer of 10 ms explains of the other, so that a machine on
+ * which a wake-up is dear does not fail it. What idleness costs to the per cent is tests/perf's.
  */
 static void check_idle(void)
 {
@@ -428,7 +431,7 @@ static void check_idle(void)
 		end = io_now_precise(loop);
 	} while (end - start < IDLE_NS);
 	used = cpu_ns() - used;
-	ok(used < 3000000,
+	ok(used < IDLE_NS / 10 && turns < 2 * IDLE_NS / 10000000,
 	   "%s: %d idle connections cost %" PRIu64 " us of processor in %" PRIu64 " ms, %u turns",
 	   the_name, N, used / 1000, (end - start) / 1000000, turns);
 	for (int i = 0; i < N; i++)
