@@ -44,12 +44,28 @@ struct bench_cpu bench_cpu_now(void)
 	return (struct bench_cpu){ .user_ns = ns(&r.ru_utime), .system_ns = ns(&r.ru_stime) };
 }
 
-struct bench_cpu bench_cpu_since(const struct bench_cpu *begin)
+struct bench_cost bench_cost_now(const struct bench_target *t)
 {
-	struct bench_cpu now = bench_cpu_now();
+	struct bench_cost cost = { .cpu = bench_cpu_now() };
 
-	now.user_ns -= begin->user_ns;
-	now.system_ns -= begin->system_ns;
+	cost.has_target = t->target_cpu && t->target_cpu(&cost.target);
+	return cost;
+}
+
+static void subtract(struct bench_cpu *cpu, const struct bench_cpu *begin)
+{
+	cpu->user_ns -= begin->user_ns;
+	cpu->system_ns -= begin->system_ns;
+}
+
+struct bench_cost bench_cost_since(const struct bench_target *t, const struct bench_cost *begin)
+{
+	struct bench_cost now = bench_cost_now(t);
+
+	subtract(&now.cpu, &begin->cpu);
+	now.has_target = now.has_target && begin->has_target;
+	if (now.has_target)
+		subtract(&now.target, &begin->target);
 	return now;
 }
 
@@ -121,6 +137,55 @@ void bench_note_memory(struct bench_notes *notes, const struct bench_target *t)
 	/* What stands for the driver in tests puts this into the name of its devices. */
 	if (t->cuda && strstr(t->device_name, "double"))
 		bench_note(notes, "the GPU is a test double: its memory and its copy engine are this machine's");
+}
+
+static void merge_note(struct bench_notes *notes, const char *text)
+{
+	for (unsigned int i = 0; i < notes->count; i++) {
+		if (strcmp(notes->text[i], text) == 0)
+			return;
+	}
+	bench_note(notes, "%s", text);
+}
+
+static void add_cpu(struct bench_cpu *sum, const struct bench_cpu *cpu)
+{
+	sum->user_ns += cpu->user_ns;
+	sum->system_ns += cpu->system_ns;
+}
+
+void bench_result_merge(struct bench_result *r, const struct bench_result *run)
+{
+	r->ns += run->ns;
+	r->ops += run->ops;
+	r->bytes += run->bytes;
+	hist_merge(&r->latency, &run->latency);
+	bench_timing_add(&r->split, &run->split);
+	r->split_ops += run->split_ops;
+	for (int i = 0; i < BENCH_PATHS; i++)
+		r->path_bytes[i] += run->path_bytes[i];
+	add_cpu(&r->cost.cpu, &run->cost.cpu);
+	add_cpu(&r->cost.target, &run->cost.target);
+	r->cost.has_target = r->cost.has_target && run->cost.has_target;
+	if (r->errors == 0 && run->errors > 0)
+		memcpy(r->first_error, run->first_error, sizeof(r->first_error));
+	r->errors += run->errors;
+	r->trouble.retries += run->trouble.retries;
+	r->trouble.reconnects += run->trouble.reconnects;
+	bench_verify_merge(&r->verify, &run->verify);
+	for (unsigned int i = 0; i < run->notes.count; i++)
+		merge_note(&r->notes, run->notes.text[i]);
+	r->interrupted = r->interrupted || run->interrupted;
+	if (run->path_missed) {
+		r->path_missed = true;
+		r->path_taken = run->path_taken;
+	}
+}
+
+void bench_result_points(struct bench_result *r, const struct bench_target *t, uint64_t end_ns)
+{
+	if (t->series)
+		r->point_count = series_points(t->series, end_ns, r->points);
 }
 
 /* ---- what the library is asked for ----------------------------------------------------------- */

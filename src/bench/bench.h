@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/hist.h"
 #include "bench/clock.h"
+#include "bench/series.h"
 #include "penstock.h"
 
 enum {
@@ -23,6 +24,8 @@ enum {
 	BENCH_THREADS_MAX = 256,
 	BENCH_NOTES_MAX = 16,
 };
+
+struct bench_cpu;
 
 struct bench_target {
 	const char *const *uris;
@@ -50,6 +53,8 @@ struct bench_target {
 	 */
 	int (*ready)(void *arg);
 	void *ready_arg;
+	bool (*target_cpu)(struct bench_cpu *ret); /* the target's CPU time so far; NULL: nobody knows */
+	struct series *series; /* to be filled; NULL: nobody wants to know how it went over time */
 };
 
 /* One thing found wrong, as a sentence without its end. */
@@ -76,7 +81,16 @@ struct bench_cpu {
 };
 
 struct bench_cpu bench_cpu_now(void);
-struct bench_cpu bench_cpu_since(const struct bench_cpu *begin);
+
+/* CPU time on both ends. */
+struct bench_cost {
+	struct bench_cpu cpu;
+	bool has_target; /* the target's could be found out: */
+	struct bench_cpu target;
+};
+
+struct bench_cost bench_cost_now(const struct bench_target *t);
+struct bench_cost bench_cost_since(const struct bench_target *t, const struct bench_cost *begin);
 
 /* Seconds of CPU per 10^9 bytes; 0 if there were none. */
 double bench_per_gigabyte(uint64_t cpu_ns, uint64_t bytes);
@@ -120,7 +134,7 @@ struct bench_result {
 	struct pst_timing split; /* ns, sums: where the time went */
 	uint64_t split_ops;	 /* of how many ops that is: of those that were sampled, if any were */
 	uint64_t path_bytes[BENCH_PATHS];
-	struct bench_cpu cpu;
+	struct bench_cost cost;
 	uint64_t errors;
 	char first_error[320];
 	struct bench_trouble trouble;
@@ -131,7 +145,17 @@ struct bench_result {
 	enum pst_path path_taken;
 	char io[16]; /* "uring", "epoll" */
 	struct pst_volume_info info[BENCH_URIS_MAX];
+	size_t point_count; /* 0 without target.series */
+	struct series_point points[SERIES_SLICES];
 };
+
+/*
+ * Adds a further run of the same measurement: sums, all latencies, notes that are new. Points stay
+ * apart, since two runs have no time in common.
+ */
+void bench_result_merge(struct bench_result *r, const struct bench_result *run);
+/* Fills in the points of a run that ended at @end_ns. */
+void bench_result_points(struct bench_result *r, const struct bench_target *t, uint64_t end_ns);
 
 /* How far it is, for a live line. */
 struct bench_live {

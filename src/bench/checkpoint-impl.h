@@ -45,7 +45,7 @@ struct checkpoint {
 	bool abandoned;
 	uint64_t begin_ns;
 	uint64_t end_ns; /* UINT64_MAX: no limit */
-	struct bench_cpu cpu_begin;
+	struct bench_cost cost_begin;
 	atomic_uint running;
 	atomic_uint done; /* checkpoints, for the live line */
 	atomic_bool reading_back;

@@ -244,7 +244,7 @@ void *checkpoint_rank_main(void *arg)
 	if (!c->abandoned) {
 		run(r);
 		if (r->index == 0)
-			c->r->all.cpu = bench_cpu_since(&c->cpu_begin);
+			c->r->all.cost = bench_cost_since(&c->o->target, &c->cost_begin);
 		read_back(r);
 	}
 	mover_close(&r->mover, &r->trouble);

@@ -326,7 +326,7 @@ static int run_ranks(struct checkpoint *c, struct err *err)
 	c->abandoned = rc < 0;
 	c->begin_ns = c->o->target.clock->now();
 	c->end_ns = c->o->time_ns ? c->begin_ns + c->o->time_ns : UINT64_MAX;
-	c->cpu_begin = bench_cpu_now();
+	c->cost_begin = bench_cost_now(&c->o->target);
 	gate_open(&c->gate);
 	watch(c);
 	for (unsigned int i = 0; i < n; i++)

@@ -84,7 +84,7 @@ struct kv {
 	bool abandoned;
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	struct bench_cpu cpu_begin;
+	struct bench_cost cost_begin;
 	atomic_uint running;
 	_Atomic uint64_t turns; /* measured */
 	pthread_mutex_t lock; /* of cpu_begun and what follows it */

@@ -115,7 +115,7 @@ static void begin_measuring(struct kv_thread *t)
 	t->mover.recording = true;
 	pthread_mutex_lock(&kv->lock);
 	if (!kv->cpu_begun)
-		kv->cpu_begin = bench_cpu_now();
+		kv->cost_begin = bench_cost_now(&kv->o->target);
 	kv->cpu_begun = true;
 	pthread_mutex_unlock(&kv->lock);
 }
@@ -129,7 +129,7 @@ static void end_measuring(struct kv_thread *t)
 	t->measuring = false;
 	pthread_mutex_lock(&kv->lock);
 	if (kv->cpu_begun)
-		kv->r->all.cpu = bench_cpu_since(&kv->cpu_begin);
+		kv->r->all.cost = bench_cost_since(&kv->o->target, &kv->cost_begin);
 	pthread_mutex_unlock(&kv->lock);
 }
 

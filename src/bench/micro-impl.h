@@ -75,6 +75,7 @@ struct micro_thread {
 	char first_error[320];
 	struct bench_trouble trouble; /* when it has closed */
 	struct bench_verify verify;
+	struct series_part part;
 	struct hist recent; /* for the live line */
 	uint64_t recent_bytes;
 };
@@ -100,8 +101,8 @@ struct micro {
 
 	pthread_mutex_t lock; /* of what follows */
 	bool cpu_begun;
-	struct bench_cpu cpu_begin;
-	struct bench_cpu cpu; /* when the last thread so far was over */
+	struct bench_cost cost_begin;
+	struct bench_cost cost; /* when the last thread so far was over */
 	struct hist recent;
 	uint64_t recent_bytes;
 };

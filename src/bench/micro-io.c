@@ -106,6 +106,7 @@ static void record(struct micro_thread *t, const struct micro_slot *s, const str
 	t->path_bytes[c->path] += c->bytes;
 	bench_timing_add(&t->timing[c->sampled], &c->timing);
 	t->timing_ops[c->sampled]++;
+	series_part_add(&t->part, now, latency, c->bytes);
 	t->last_ns = now;
 }
 

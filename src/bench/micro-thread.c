@@ -161,7 +161,7 @@ static void begin_measuring(struct micro_thread *t)
 	t->measuring = true;
 	pthread_mutex_lock(&m->lock);
 	if (!m->cpu_begun)
-		m->cpu_begin = bench_cpu_now();
+		m->cost_begin = bench_cost_now(&m->opts->target);
 	m->cpu_begun = true;
 	pthread_mutex_unlock(&m->lock);
 }
@@ -171,9 +171,10 @@ static void end_measuring(struct micro_thread *t)
 	struct micro *m = t->m;
 
 	t->recording = false;
+	series_part_end(&t->part);
 	pthread_mutex_lock(&m->lock);
 	if (m->cpu_begun)
-		m->cpu = bench_cpu_since(&m->cpu_begin);
+		m->cost = bench_cost_since(&m->opts->target, &m->cost_begin);
 	pthread_mutex_unlock(&m->lock);
 }
 

@@ -133,6 +133,7 @@ static void prepare_threads(struct micro *m)
 		hist_init(&t->side[0].latency);
 		hist_init(&t->side[1].latency);
 		hist_init(&t->recent);
+		series_part_init(&t->part, m->opts->target.series);
 	}
 }
 
@@ -232,6 +233,8 @@ static int run_threads(struct micro *m, struct err *err)
 	m->abandoned = rc < 0;
 	m->begin_ns = o->target.clock->now() + o->warmup_ns;
 	m->end_ns = o->time_ns ? m->begin_ns + o->time_ns : UINT64_MAX;
+	if (o->target.series)
+		series_begin(o->target.series, m->begin_ns);
 	gate_open(&m->gate);
 	watch(m);
 	for (unsigned int i = 0; i < n; i++)
@@ -286,13 +289,14 @@ static void collect(struct micro *m)
 	r->all.interrupted = atomic_load(m->opts->target.stop);
 	r->all.path_missed = atomic_load(&m->path_missed);
 	r->all.path_taken = (enum pst_path)atomic_load(&m->path_taken);
-	r->all.cpu = m->cpu;
+	r->all.cost = m->cost;
 	for (unsigned int i = 0; i < m->thread_count; i++) {
 		merge_thread(r, &m->threads[i]);
 		end = MAX(end, m->threads[i].end_ns);
 	}
 	merge_split(m);
 	r->all.ns = end > m->begin_ns ? end - m->begin_ns : 0;
+	bench_result_points(&r->all, &m->opts->target, end);
 }
 
 static void note_verify(const struct micro *m, struct micro_result *r)
@@ -352,6 +356,16 @@ static int run(struct micro *m, struct err *err)
 	collect(m);
 	note(m);
 	return 0;
+}
+
+void micro_merge(struct micro_result *r, const struct micro_result *run)
+{
+	bench_result_merge(&r->all, &run->all);
+	for (int i = 0; i < 2; i++) {
+		r->side[i].ops += run->side[i].ops;
+		r->side[i].bytes += run->side[i].bytes;
+		hist_merge(&r->side[i].latency, &run->side[i].latency);
+	}
 }
 
 int micro_run(const struct micro_options *opts, struct micro_result *ret_result, struct err *err)

@@ -62,4 +62,7 @@ struct micro_result {
  */
 int micro_run(const struct micro_options *opts, struct micro_result *ret_result, struct err *err);
 
+/* Adds a further run with the same options. */
+void micro_merge(struct micro_result *r, const struct micro_result *run);
+
 #endif

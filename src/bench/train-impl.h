@@ -31,6 +31,7 @@ struct train_rank {
 	uint64_t batches; /* per epoch */
 	uint64_t epochs;  /* begun */
 	uint64_t begun_ns; /* of the present epoch */
+	uint64_t ended_ns; /* when it was over */
 	uint64_t samples;
 	uint64_t bytes;
 	uint64_t job_stall_ns;
@@ -61,7 +62,7 @@ struct train {
 	bool abandoned;
 	uint64_t begin_ns;
 	uint64_t end_ns;	 /* UINT64_MAX: no limit */
-	struct bench_cpu cpu_begin;
+	struct bench_cost cost_begin;
 	atomic_uint running;
 	atomic_bool path_missed;
 	atomic_uint path_taken;

@@ -259,6 +259,8 @@ static bool step(struct train_rank *r, bool first, bool last)
 		look_at_batch(r, &b);
 		compute(r, loaded);
 		done = now_of(r);
+		if (opts_of(r)->target.series)
+			series_add(opts_of(r)->target.series, loaded, b.wait_ns, b.bytes);
 		au_step(&r->au, loaded - begin, b.wait_ns, done - loaded);
 		if (!first)
 			judge(r, &b, done - loaded);
@@ -307,6 +309,7 @@ static void train(struct train_rank *r)
 		stop = epoch(r, e);
 		au_end(&r->au, now_of(r));
 	}
+	r->ended_ns = now_of(r);
 }
 
 void *train_rank_main(void *arg)

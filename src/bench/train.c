@@ -146,7 +146,9 @@ static int run_ranks(struct train *t, struct err *err)
 	t->abandoned = rc < 0;
 	t->begin_ns = o->target.clock->now();
 	t->end_ns = o->time_ns ? t->begin_ns + o->time_ns : UINT64_MAX;
-	t->cpu_begin = bench_cpu_now();
+	if (o->target.series)
+		series_begin(o->target.series, t->begin_ns);
+	t->cost_begin = bench_cost_now(&o->target);
 	gate_open(&t->gate);
 	watch(t);
 	for (unsigned int i = 0; i < n; i++)
@@ -183,7 +185,7 @@ static void collect(struct train *t)
 {
 	struct train_result *r = t->result;
 	unsigned int n = t->opts->accelerators;
-	uint64_t overrun = 0, first_wait = 0, blocks = 0;
+	uint64_t overrun = 0, first_wait = 0, blocks = 0, end = 0;
 	struct au *au = mem_calloc(n, sizeof(*au));
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -191,6 +193,7 @@ static void collect(struct train *t)
 		overrun += t->ranks[i].overrun_ns;
 		first_wait += t->ranks[i].au.first_wait_ns;
 		blocks += t->ranks[i].au.blocks;
+		end = MAX(end, t->ranks[i].ended_ns);
 		if (au)
 			au[i] = t->ranks[i].au;
 	}
@@ -199,6 +202,7 @@ static void collect(struct train *t)
 	r->compute_overrun = r->compute_ns ? (double)overrun / (double)r->compute_ns : 0;
 	r->has_au = au && au_mean(au, n, au_mlperf, &r->au_mlperf) && au_mean(au, n, au_storage, &r->au_storage);
 	mem_free(au);
+	bench_result_points(&r->all, &t->opts->target, end);
 	r->all.interrupted = atomic_load(t->opts->target.stop);
 	r->all.path_missed = atomic_load(&t->path_missed);
 	r->all.path_taken = (enum pst_path)atomic_load(&t->path_taken);
@@ -258,10 +262,32 @@ static int run(struct train *t, struct err *err)
 		rc = run_ranks(t, err);
 	if (rc < 0)
 		return rc;
-	r->all.cpu = bench_cpu_since(&t->cpu_begin);
+	r->all.cost = bench_cost_since(&o->target, &t->cost_begin);
 	collect(t);
 	note(t);
 	return 0;
+}
+
+/* The mean of what @n runs had, and one more. */
+static void average(double *mean, double one, unsigned int n)
+{
+	*mean = (*mean * n + one) / (n + 1);
+}
+
+void train_merge(struct train_result *r, const struct train_result *run)
+{
+	bench_result_merge(&r->all, &run->all);
+	average(&r->au_mlperf, run->au_mlperf, r->merged);
+	average(&r->au_storage, run->au_storage, r->merged);
+	average(&r->first_batch_seconds, run->first_batch_seconds, r->merged);
+	average(&r->compute_overrun, run->compute_overrun, r->merged);
+	r->has_au = r->has_au && run->has_au;
+	r->merged++;
+	r->steps += run->steps;
+	r->epochs += run->epochs;
+	r->compute_ns += run->compute_ns;
+	r->stall_ns += run->stall_ns;
+	r->job_stall_ns += run->job_stall_ns;
 }
 
 int train_run(const struct train_options *opts, struct train_result *ret_result, struct err *err)
@@ -273,6 +299,7 @@ int train_run(const struct train_options *opts, struct train_result *ret_result,
 		return rc;
 	memset(ret_result, 0, sizeof(*ret_result));
 	hist_init(&ret_result->all.latency);
+	ret_result->merged = 1;
 	t.ranks = mem_calloc(opts->accelerators, sizeof(*t.ranks));
 	rc = t.ranks ? run(&t, err) : err_set(err, ENOMEM, "out of memory");
 	mem_free(t.ranks);

@@ -47,6 +47,7 @@ struct train_result {
 	 * that of stall_ns by cause, .total being the sum of the others.
 	 */
 	struct bench_result all;
+	unsigned int merged; /* runs that it is made from */
 	uint64_t steps; /* per accelerator */
 	uint64_t epochs; /* begun */
 	bool has_au; /* some epoch had two steps */
@@ -63,5 +64,8 @@ struct train_result {
 
 /* As micro_run(). */
 int train_run(const struct train_options *opts, struct train_result *ret_result, struct err *err);
+
+/* Adds a further run with the same options: utilisations are means over runs, as over epochs. */
+void train_merge(struct train_result *r, const struct train_result *run);
 
 #endif

@@ -142,7 +142,7 @@ static int report_json(const struct bench_request *q, const struct checkpoint_op
 	struct json_object *doc = bench_json_begin(q, &r->all), *w, *list;
 	struct summary s = summarise(r);
 
-	bench_json_figures_of(doc, &r->all);
+	bench_json_figures(doc, &r->all);
 	bench_json_rest(doc, &r->all, o->verify);
 	w = cli_json_object(doc, "workload");
 	cli_json_str(w, "name", o->restore ? "checkpoint-restore" : "checkpoint-save");

@@ -4,89 +4,15 @@
  * base units; utilisations are fractions from 0 to 1; stalls are accelerator-seconds, summed over
  * the accelerators; with a workload, ops are samples and latency_us is the wait for a batch.
  */
+#include "cli/bench.h"
+
 #include <stdio.h>
-#include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/hist-text.h"
-#include "cli/bench.h"
+#include "bench/figures.h"
+#include "bench/verdict.h"
+#include "cli/machine.h"
 #include "penstock.h"
-
-/* ---- this machine ---------------------------------------------------------------------------- */
-
-/* The command line as it was given: getopt has reordered the one main() has. */
-static void add_command(struct json_object *o)
-{
-	char text[4096];
-	FILE *f = fopen("/proc/self/cmdline", "r");
-	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-
-	if (f)
-		fclose(f);
-	while (n > 0 && text[n - 1] == 0)
-		n--;
-	text[n] = 0;
-	for (size_t i = 0; i < n; i++)
-		text[i] = text[i] ? text[i] : ' ';
-	cli_json_str(o, "command", text);
-}
-
-static void cpu_model(char *buf, size_t n)
-{
-	FILE *f = fopen("/proc/cpuinfo", "r");
-	char line[256], *colon;
-
-	snprintf(buf, n, "unknown");
-	while (f && fgets(line, sizeof(line), f)) {
-		colon = strchr(line, ':');
-		if (strncmp(line, "model name", 10) != 0 || !colon || colon[1] == 0)
-			continue;
-		line[strcspn(line, "\n")] = 0;
-		snprintf(buf, n, "%s", colon + 2);
-		break;
-	}
-	if (f)
-		fclose(f);
-}
-
-static void add_host(struct json_object *o, const char *io)
-{
-	struct json_object *h = cli_json_object(o, "host");
-	long pages = sysconf(_SC_PHYS_PAGES), cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct utsname u = { .nodename = "" };
-	char model[128];
-
-	uname(&u);
-	cpu_model(model, sizeof(model));
-	cli_json_str(h, "name", u.nodename);
-	cli_json_str(h, "system", u.sysname);
-	cli_json_str(h, "kernel", u.release);
-	cli_json_str(h, "machine", u.machine);
-	cli_json_str(h, "cpu_model", model);
-	cli_json_u64(h, "cpus", cpus > 0 ? (uint64_t)cpus : 0);
-	cli_json_u64(h, "memory_bytes", pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0);
-	cli_json_str(h, "io", io);
-}
-
-static void fill_target(struct json_object *t, const struct pst_volume_info *i)
-{
-	cli_json_str(t, "uri", i->uri);
-	cli_json_str(t, "transport", i->transport);
-	cli_json_u64(t, "size_bytes", i->size_bytes);
-	cli_json_u64(t, "block_bytes", i->block_bytes);
-	cli_json_u64(t, "max_transfer_bytes", i->max_transfer_bytes);
-	cli_json_bool(t, "volatile_cache", i->volatile_cache);
-	cli_json_bool(t, "times", i->target_times);
-	if (!i->subsystem_nqn[0])
-		return;
-	cli_json_str(t, "address", i->address);
-	cli_json_str(t, "subsystem_nqn", i->subsystem_nqn);
-	cli_json_u64(t, "nsid", i->nsid);
-	cli_json_str(t, "model", i->model);
-	cli_json_str(t, "serial", i->serial);
-	cli_json_str(t, "firmware", i->firmware);
-}
 
 /* Where data landed, and how many bytes took which path. */
 static void add_into(struct json_object *o, const struct bench_target *t, const struct bench_result *r)
@@ -106,23 +32,11 @@ static void add_into(struct json_object *o, const struct bench_target *t, const 
 	}
 }
 
-static struct json_object *begin(const struct bench_request *q, const struct bench_result *r)
+struct json_object *bench_json_begin(const struct bench_request *q, const struct bench_result *r)
 {
-	struct json_object *o = cli_json_new("bench"), *all, *one;
+	struct json_object *o = machine_doc("bench", q->label, &q->target, r);
 
-	cli_json_str(o, "label", q->label ? q->label : "");
-	add_command(o);
-	cli_json_str(o, "version", pst_version());
-	add_host(o, r->io);
 	add_into(o, &q->target, r);
-	fill_target(cli_json_object(o, "target"), &r->info[0]);
-	if (q->target.uri_count < 2)
-		return o;
-	all = cli_json_array(o, "targets");
-	for (size_t i = 0; i < q->target.uri_count; i++) {
-		one = cli_json_object(all, NULL);
-		fill_target(one, &r->info[i]);
-	}
 	return o;
 }
 
@@ -159,19 +73,28 @@ static void add_rates(struct json_object *o, uint64_t ns, uint64_t ops, uint64_t
 	cli_json_double(o, "bytes_per_second", ns ? (double)bytes / seconds : 0);
 }
 
-static void add_figures(struct json_object *o, const struct bench_result *r)
+static void add_cpu(struct json_object *o, const char *end, const struct bench_cpu *c, uint64_t bytes)
 {
+	char key[32];
+
+	cli_json_double(o, end, bench_per_gigabyte(c->user_ns + c->system_ns, bytes));
+	snprintf(key, sizeof(key), "%s_user", end);
+	cli_json_double(o, key, bench_per_gigabyte(c->user_ns, bytes));
+	snprintf(key, sizeof(key), "%s_system", end);
+	cli_json_double(o, key, bench_per_gigabyte(c->system_ns, bytes));
+}
+
+void bench_json_figures(struct json_object *o, const struct bench_result *r)
+{
+	struct json_object *g;
+
 	cli_json_str(o, "path", pst_path_name(bench_main_path(r->path_bytes)));
 	add_rates(o, r->ns, r->ops, r->bytes);
 	add_latency(o, &r->latency);
-}
-
-static void add_cpu(struct json_object *o, const struct bench_result *r)
-{
-	struct json_object *g = cli_json_object(o, "cpu_seconds_per_gigabyte");
-
-	cli_json_double(g, "client_user", bench_per_gigabyte(r->cpu.user_ns, r->bytes));
-	cli_json_double(g, "client_system", bench_per_gigabyte(r->cpu.system_ns, r->bytes));
+	g = cli_json_object(o, "cpu_seconds_per_gigabyte");
+	add_cpu(g, "client", &r->cost.cpu, r->bytes);
+	if (r->cost.has_target)
+		add_cpu(g, "target", &r->cost.target, r->bytes);
 }
 
 static void add_verify(struct json_object *o, bool on, const struct bench_verify *v)
@@ -200,6 +123,85 @@ static void add_end(struct json_object *o, const struct bench_result *r)
 	list = cli_json_array(o, "notes");
 	for (unsigned int i = 0; i < r->notes.count; i++)
 		cli_json_str(list, NULL, r->notes.text[i]);
+}
+
+/* ---- repeats, and what a report draws -------------------------------------------------------- */
+
+/* The mean of each figure over the repeats, and where the true one lies. */
+static void add_intervals(struct json_object *o, const struct bench_request *q)
+{
+	struct json_object *list, *x;
+
+	if (q->repeat < 2)
+		return;
+	list = cli_json_object(o, "intervals");
+	cli_json_double(list, "confidence", FIGURES_CONFIDENCE);
+	cli_json_str(list, "method", "Student's t over the repeats, on logarithms except for fractions");
+	for (size_t i = 0; i < figure_count; i++) {
+		struct stats_interval t;
+
+		if (!figures_mean(o, &figures[i], &t))
+			continue;
+		x = cli_json_object(list, figures[i].name);
+		cli_json_double(x, "mean", t.value);
+		cli_json_double(x, "low", t.low);
+		cli_json_double(x, "high", t.high);
+	}
+}
+
+static void add_row(struct json_object *rows, const double *values, size_t n)
+{
+	struct json_object *row = cli_json_array(rows, NULL);
+
+	for (size_t i = 0; i < n; i++)
+		cli_json_double(row, NULL, values[i]);
+}
+
+static struct json_object *add_table(struct json_object *o, const char *const *columns)
+{
+	struct json_object *list = cli_json_array(o, "columns");
+
+	for (size_t i = 0; columns[i]; i++)
+		cli_json_str(list, NULL, columns[i]);
+	return cli_json_array(o, "rows");
+}
+
+/* Which latency is not exceeded by which share: closer together towards the tail. */
+static void add_distribution(struct json_object *o, const struct bench_request *q, const struct bench_result *r)
+{
+	static const char *const columns[] = { "percent", "us", NULL };
+	static const double tail[] = { 99.5, 99.9, 99.95, 99.99, 99.999, 100 };
+	struct json_object *rows;
+
+	if (!q->target.series || r->latency.count == 0)
+		return;
+	rows = add_table(cli_json_object(o, "latency_distribution"), columns);
+	for (size_t i = 0; i < 100 + ARRAY_SIZE(tail); i++) {
+		double percent = i < 100 ? (double)i : tail[i - 100];
+
+		add_row(rows, (const double[]){ percent, (double)hist_percentile(&r->latency, percent) / 1e3 }, 2);
+	}
+}
+
+/* How one run went over time. */
+static void add_series(struct json_object *o, const struct bench_result *r)
+{
+	static const char *const columns[] = { "seconds", "iops",	"bytes_per_second", "p50_us",
+					       "p95_us",  "p99_us", "waiting",	    NULL };
+	struct json_object *all = figures_at(o, "series"), *rows;
+
+	all = all ? all : cli_json_array(o, "series");
+	rows = add_table(cli_json_object(all, NULL), columns);
+	for (size_t i = 0; i < r->point_count; i++) {
+		const struct series_point *p = &r->points[i];
+		double length = p->length_seconds;
+
+		add_row(rows,
+			(const double[]){ p->seconds, (double)p->ops / length, (double)p->bytes / length,
+					  (double)p->p50_ns / 1e3, (double)p->p95_ns / 1e3, (double)p->p99_ns / 1e3,
+					  (double)p->sum_ns / 1e9 / length },
+			7);
+	}
 }
 
 /* ---- micro --------------------------------------------------------------------------------- */
@@ -233,12 +235,15 @@ static void add_side(struct json_object *o, const char *key, const struct micro_
 	add_latency(x, &s->latency);
 }
 
-int bench_micro_json(const struct bench_request *q, const struct micro_result *r)
+struct json_object *bench_micro_doc(const struct bench_request *q, const struct micro_result *r,
+				    const struct micro_result *runs)
 {
-	struct json_object *o = begin(q, &r->all), *split;
+	struct json_object *o = bench_json_begin(q, &r->all), *split, *list;
+	char verdict[VERDICT_MAX];
 
+	cli_json_str(o, "verdict", verdict_micro(&q->micro, r, verdict, sizeof(verdict)));
 	add_micro_options(o, &q->micro, r);
-	add_figures(o, &r->all);
+	bench_json_figures(o, &r->all);
 	split = cli_json_object(o, "latency_split_us");
 	for (int i = 0; i < BENCH_PARTS; i++)
 		cli_json_double(split, bench_part_name(i),
@@ -250,10 +255,16 @@ int bench_micro_json(const struct bench_request *q, const struct micro_result *r
 		add_side(o, "read", &r->side[0], r->all.ns);
 		add_side(o, "write", &r->side[1], r->all.ns);
 	}
-	add_cpu(o, &r->all);
 	add_verify(o, q->micro.verify, &r->all.verify);
 	add_end(o, &r->all);
-	return cli_json_print(o);
+	list = q->repeat > 1 ? cli_json_array(o, "repeats") : NULL;
+	for (unsigned int i = 0; list && i < q->repeat; i++)
+		bench_json_figures(cli_json_object(list, NULL), &runs[i].all);
+	add_intervals(o, q);
+	add_distribution(o, q, &r->all);
+	for (unsigned int i = 0; q->target.series && i < q->repeat; i++)
+		add_series(o, &runs[i].all);
+	return o;
 }
 
 /* ---- workload ------------------------------------------------------------------------------ */
@@ -265,6 +276,15 @@ static void add_au(struct json_object *o, const char *key, bool has, double valu
 		cli_json_double(o, key, value);
 	else
 		json_object_object_add(o, key, NULL);
+}
+
+/* What of a run says how long the accelerators waited. */
+static void add_judged(struct json_object *w, const struct train_result *r)
+{
+	add_au(w, "au_mlperf", r->has_au, r->au_mlperf);
+	add_au(w, "au_storage", r->has_au, r->au_storage);
+	cli_json_double(w, "compute_seconds", (double)r->compute_ns / 1e9);
+	cli_json_double(w, "stall_seconds", (double)r->stall_ns / 1e9);
 }
 
 static void add_workload(struct json_object *o, const struct train_options *t, const struct train_result *r)
@@ -281,10 +301,7 @@ static void add_workload(struct json_object *o, const struct train_options *t, c
 	cli_json_u64(w, "epochs", r->epochs);
 	cli_json_u64(w, "steps", r->steps);
 	cli_json_u64(w, "samples", r->all.ops);
-	add_au(w, "au_mlperf", r->has_au, r->au_mlperf);
-	add_au(w, "au_storage", r->has_au, r->au_storage);
-	cli_json_double(w, "compute_seconds", (double)r->compute_ns / 1e9);
-	cli_json_double(w, "stall_seconds", (double)r->stall_ns / 1e9);
+	add_judged(w, r);
 	split = cli_json_object(w, "stall_split");
 	for (int i = 0; i < BENCH_PARTS; i++)
 		cli_json_double(split, bench_part_name(i), (double)bench_part(&r->all.split, i) / 1e9);
@@ -295,33 +312,36 @@ static void add_workload(struct json_object *o, const struct train_options *t, c
 	cli_json_u64(w, "dataset_bytes", r->dataset_bytes);
 }
 
-int bench_train_json(const struct bench_request *q, const struct train_result *r)
+struct json_object *bench_train_doc(const struct bench_request *q, const struct train_result *r,
+				    const struct train_result *runs)
 {
-	struct json_object *o = begin(q, &r->all);
+	struct json_object *o = bench_json_begin(q, &r->all), *list;
+	char verdict[VERDICT_MAX];
 
-	add_figures(o, &r->all);
-	add_cpu(o, &r->all);
+	cli_json_str(o, "verdict", verdict_train(&q->train, r, verdict, sizeof(verdict)));
+	bench_json_figures(o, &r->all);
 	add_verify(o, q->train.verify, &r->all.verify);
 	add_workload(o, &q->train, r);
 	add_end(o, &r->all);
-	return cli_json_print(o);
+	list = q->repeat > 1 ? cli_json_array(o, "repeats") : NULL;
+	for (unsigned int i = 0; list && i < q->repeat; i++) {
+		struct json_object *one = cli_json_object(list, NULL);
+
+		bench_json_figures(one, &runs[i].all);
+		add_judged(cli_json_object(one, "workload"), &runs[i]);
+	}
+	add_intervals(o, q);
+	add_distribution(o, q, &r->all);
+	for (unsigned int i = 0; q->target.series && i < q->repeat; i++)
+		add_series(o, &runs[i].all);
+	return o;
 }
 
 /* ---- for the other workloads ----------------------------------------------------------------- */
 
-struct json_object *bench_json_begin(const struct bench_request *q, const struct bench_result *r)
-{
-	return begin(q, r);
-}
-
 void bench_json_command(struct json_object *o)
 {
-	add_command(o);
-}
-
-void bench_json_figures_of(struct json_object *o, const struct bench_result *r)
-{
-	add_figures(o, r);
+	machine_command(o);
 }
 
 void bench_json_latency(struct json_object *o, const struct hist *h)
@@ -331,7 +351,6 @@ void bench_json_latency(struct json_object *o, const struct hist *h)
 
 void bench_json_rest(struct json_object *o, const struct bench_result *r, bool verify)
 {
-	add_cpu(o, r);
 	add_verify(o, verify, &r->verify);
 	add_end(o, r);
 }

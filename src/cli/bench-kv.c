@@ -251,7 +251,7 @@ static int report_json(const struct bench_request *q, const struct kv_options *o
 {
 	struct json_object *doc = bench_json_begin(q, &r->all), *w, *list;
 
-	bench_json_figures_of(doc, &r->all);
+	bench_json_figures(doc, &r->all);
 	bench_json_rest(doc, &r->all, o->verify);
 	w = cli_json_object(doc, "workload");
 	cli_json_str(w, "name", "kv-cache");

@@ -193,8 +193,8 @@ static void total(const struct mixed_options *o, const struct mixed_phase *p, st
 		memcpy(ret->io, r->io, sizeof(ret->io));
 		ret->interrupted = ret->interrupted || r->interrupted;
 		/* Each has the whole process's. */
-		if (r->cpu.user_ns + r->cpu.system_ns > ret->cpu.user_ns + ret->cpu.system_ns)
-			ret->cpu = r->cpu;
+		if (r->cost.cpu.user_ns + r->cost.cpu.system_ns > ret->cost.cpu.user_ns + ret->cost.cpu.system_ns)
+			ret->cost = r->cost;
 	}
 }
 
@@ -299,7 +299,7 @@ static void phase_json(struct json_object *list, const char *key, enum mixed_str
 	const struct checkpoint_result *c = &p->checkpoint;
 	uint64_t sum = 0;
 
-	bench_json_figures_of(x, mixed_of(p, s));
+	bench_json_figures(x, mixed_of(p, s));
 	cli_json_u64(x, "errors", mixed_of(p, s)->errors);
 	if (s == MIXED_TRAINING && p->train.has_au) {
 		cli_json_double(x, "au_mlperf", p->train.au_mlperf);
@@ -352,7 +352,7 @@ static int report_json(const struct bench_request *q, const struct mixed_options
 {
 	struct json_object *doc = bench_json_begin(q, all), *w, *list;
 
-	bench_json_figures_of(doc, all);
+	bench_json_figures(doc, all);
 	bench_json_rest(doc, all, o->train.verify || o->checkpoint.verify);
 	w = cli_json_object(doc, "workload");
 	cli_json_str(w, "name", "mixed");

@@ -4,52 +4,9 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "bench/figures.h"
+#include "bench/verdict.h"
 #include "cli/bench.h"
-
-const char *bench_part_name(int part)
-{
-	static const char *const names[BENCH_PARTS] = {
-		"client_queue", "network", "target_queue", "qos", "media", "staging", "wakeup", "remote",
-	};
-
-	return names[part];
-}
-
-uint64_t bench_part(const struct pst_timing *t, int part)
-{
-	const uint64_t parts[BENCH_PARTS] = {
-		t->client_queue, t->network, t->target_queue, t->qos,
-		t->media,	 t->staging, t->wakeup,	      t->remote,
-	};
-
-	return parts[part];
-}
-
-/* "remote 81 %, staging 17 %": parts of at least one percent, the largest first. */
-static const char *split(const struct pst_timing *t, char *buf, size_t n)
-{
-	bool used[BENCH_PARTS] = { false };
-	uint64_t sum = 0;
-	size_t len = 0;
-
-	buf[0] = 0;
-	for (int i = 0; i < BENCH_PARTS; i++)
-		sum += bench_part(t, i);
-	for (int round = 0; round < BENCH_PARTS && sum > 0; round++) {
-		int best = -1;
-
-		for (int i = 0; i < BENCH_PARTS; i++) {
-			if (!used[i] && (best < 0 || bench_part(t, i) > bench_part(t, best)))
-				best = i;
-		}
-		used[best] = true;
-		if (bench_part(t, best) * 100 < sum || len >= n)
-			break;
-		len += (size_t)snprintf(buf + len, n - len, "%s%s %.0f %%", len ? ", " : "", bench_part_name(best),
-					100.0 * (double)bench_part(t, best) / (double)sum);
-	}
-	return buf;
-}
 
 static void latency(const char *what, const struct hist *h)
 {
@@ -65,8 +22,13 @@ static void latency(const char *what, const struct hist *h)
 
 static void cpu(const struct bench_result *r)
 {
-	printf("%-14s user %.3f, system %.3f seconds per gigabyte\n", "cpu",
-	       bench_per_gigabyte(r->cpu.user_ns, r->bytes), bench_per_gigabyte(r->cpu.system_ns, r->bytes));
+	printf("%-14s user %.3f, system %.3f seconds per gigabyte", "cpu",
+	       bench_per_gigabyte(r->cost.cpu.user_ns, r->bytes),
+	       bench_per_gigabyte(r->cost.cpu.system_ns, r->bytes));
+	if (r->cost.has_target)
+		printf("; of the target %.3f",
+		       bench_per_gigabyte(r->cost.target.user_ns + r->cost.target.system_ns, r->bytes));
+	printf("\n");
 }
 
 static void errors(const struct bench_result *r)
@@ -100,6 +62,24 @@ static int notes(const struct bench_notes *n)
 	return fflush(stdout) == 0 ? CLI_DONE : cli_error("standard output cannot take the report");
 }
 
+void bench_repeats_text(struct json_object *doc, unsigned int repeats)
+{
+	struct json_object *intervals = figures_at(doc, "intervals");
+
+	printf("\n%u runs; their mean, and the 95 %% interval of it:\n", repeats);
+	for (size_t i = 0; i < figure_count; i++) {
+		char mean[FIGURE_TEXT_MAX], low[FIGURE_TEXT_MAX], high[FIGURE_TEXT_MAX];
+		struct json_object *x;
+
+		if (!json_object_object_get_ex(intervals, figures[i].name, &x))
+			continue;
+		printf("  %-34s %s, %s to %s\n", figures[i].words,
+		       figures_format(figures[i].unit, figures_number(x, "mean"), mean),
+		       figures_format(figures[i].unit, figures_number(x, "low"), low),
+		       figures_format(figures[i].unit, figures_number(x, "high"), high));
+	}
+}
+
 /* ---- micro --------------------------------------------------------------------------------- */
 
 static double per_second(uint64_t n, uint64_t ns)
@@ -128,19 +108,12 @@ static void side(const char *what, const struct micro_side *s, uint64_t ns)
 
 int bench_micro_text(const struct bench_request *q, const struct micro_result *r)
 {
-	uint64_t ops = r->all.ops, bytes = r->all.bytes;
-	char rate[FORMAT_MAX], p99[FORMAT_MAX], parts[160];
+	char text[VERDICT_MAX];
 
-	if (ops == 0)
-		printf("Nothing was measured.\n\n");
-	else
-		printf("%.0f IOPS, %s/s, p99 %s, over the path '%s'\n\n", per_second(ops, r->all.ns),
-	       format_size((uint64_t)per_second(bytes, r->all.ns), rate, sizeof(rate)),
-	       format_duration(hist_percentile(&r->all.latency, 99), p99, sizeof(p99)),
-	       pst_path_name(bench_main_path(r->all.path_bytes)));
+	printf("%s\n\n", verdict_micro(&q->micro, r, text, sizeof(text)));
 	volumes(&q->target, &r->all);
 	pattern(&q->micro, r);
-	printf("%-14s %llu I/Os in %.3f s\n", "measured", (unsigned long long)ops, (double)r->all.ns / 1e9);
+	printf("%-14s %llu I/Os in %.3f s\n", "measured", (unsigned long long)r->all.ops, (double)r->all.ns / 1e9);
 	if (q->micro.kind == PATTERN_MIXED) {
 		side("reads", &r->side[0], r->all.ns);
 		latency("  latency", &r->side[0].latency);
@@ -149,7 +122,7 @@ int bench_micro_text(const struct bench_request *q, const struct micro_result *r
 	} else {
 		latency("latency", &r->all.latency);
 	}
-	printf("%-14s %s\n", "spent in", split(&r->all.split, parts, sizeof(parts)));
+	printf("%-14s %s\n", "spent in", verdict_split(&r->all.split, text, sizeof(text)));
 	cpu(&r->all);
 	errors(&r->all);
 	if (q->micro.verify)
@@ -158,25 +131,6 @@ int bench_micro_text(const struct bench_request *q, const struct micro_result *r
 }
 
 /* ---- workload ------------------------------------------------------------------------------ */
-
-static void verdict(const struct train_options *o, const struct train_result *r)
-{
-	double waited = r->compute_ns + r->stall_ns
-				? 100.0 * (double)r->stall_ns / (double)(r->compute_ns + r->stall_ns)
-				: 0;
-	char who[48] = "The accelerator", parts[160];
-
-	if (o->accelerators > 1)
-		snprintf(who, sizeof(who), "The %u accelerators", o->accelerators);
-	if (!r->has_au)
-		printf("%s did too few steps to say how long %s.\n\n", who,
-		       o->accelerators > 1 ? "they waited" : "it waited");
-	else if (waited < 0.05)
-		printf("%s waited less than 0.1 %% of the time.\n\n", who);
-	else
-		printf("%s waited %.1f %% of the time, on: %s\n\n", who, waited,
-		       split(&r->all.split, parts, sizeof(parts)));
-}
 
 /* Bytes a second of accelerators that never wait, with samples as large as this dataset's. */
 static double appetite(const struct train_options *o, const struct train_result *r)
@@ -190,9 +144,9 @@ int bench_train_text(const struct bench_request *q, const struct train_result *r
 {
 	const struct train_options *o = &q->train;
 	const struct workload *w = &o->workload;
-	char rate[FORMAT_MAX], step[FORMAT_MAX], eats[FORMAT_MAX];
+	char rate[FORMAT_MAX], step[FORMAT_MAX], eats[FORMAT_MAX], text[VERDICT_MAX];
 
-	verdict(o, r);
+	printf("%s\n\n", verdict_train(o, r, text, sizeof(text)));
 	printf("%-14s %s on %u %s, batches of %u, %s per step\n", "workload", w->name, o->accelerators,
 	       w->accelerator, w->batch, format_duration(w->compute_ns, step, sizeof(step)));
 	volumes(&q->target, &r->all);

@@ -15,6 +15,7 @@
 #include "base/parse.h"
 #include "cli/agent-child.h"
 #include "cli/bench-more.h"
+#include "cli/bench-report.h"
 #include "cli/clients.h"
 #include "cli/into.h"
 #include "cli/volume.h"
@@ -80,6 +81,7 @@ const struct cli_option bench_options[] = {
 	{ "prefetch", 0, CLI_COUNT, &given.prefetch, "N", "batches read ahead (default 2)", NULL },
 	{ "compute-time", 0, CLI_DURATION, &given.compute, "TIME", "of one step (default: the workload's)", NULL },
 	BENCH_OPTIONS_MORE,
+	BENCH_OPTIONS_REPORT,
 	{ "label", 'l', CLI_TEXT, &given.label, "TEXT", "goes into the report", NULL },
 	CLI_OPTION_OUTPUT,
 	CLI_OPTIONS_IDENTITY,
@@ -135,12 +137,14 @@ static void live_train(const struct bench_live *l, char *text, size_t n)
 
 static void show(const struct bench_live *l, void *arg)
 {
-	char text[128], left[48] = "", done[32] = "";
+	char text[128], left[48] = "", done[32] = "", which[32] = "";
 
 	if (given.workload)
 		live_train(l, text, sizeof(text));
 	else
 		live_micro(l, text, sizeof(text));
+	if (bench_report.of > 1)
+		snprintf(which, sizeof(which), "run %u of %u, ", bench_report.now, bench_report.of);
 	if (l->done >= 0)
 		snprintf(done, sizeof(done), " (%.0f %%)", 100 * l->done);
 	if (l->seconds_left >= 0)
@@ -148,7 +152,7 @@ static void show(const struct bench_live *l, void *arg)
 	if (atomic_load(&stop))
 		fputs("\rinterrupted: waiting for I/O in flight; once more to give up\033[K", stderr);
 	else
-		fprintf(stderr, "\r%s%s: %s, %.0f s%s\033[K", l->phase, done, text, l->seconds, left);
+		fprintf(stderr, "\r%s%s%s: %s, %.0f s%s\033[K", which, l->phase, done, text, l->seconds, left);
 	fflush(stderr);
 }
 
@@ -424,36 +428,6 @@ int bench_judge(const struct bench_result *r)
 	return rc;
 }
 
-static int run_micro(struct bench_request *q, struct micro_result *r)
-{
-	struct err err = ERR_NULL;
-	int printed, rc = micro_run(&q->micro, r, &err);
-
-	bench_live_end();
-	if (rc < 0)
-		return cli_error("%s", err_text(&err));
-	if (r->all.path_missed)
-		return bench_path_missed(r->all.path_taken);
-	printed = cli_json ? bench_micro_json(q, r) : bench_micro_text(q, r);
-	rc = bench_judge(&r->all);
-	return rc == CLI_DONE ? printed : rc;
-}
-
-static int run_train(struct bench_request *q, struct train_result *r)
-{
-	struct err err = ERR_NULL;
-	int printed, rc = train_run(&q->train, r, &err);
-
-	bench_live_end();
-	if (rc < 0)
-		return cli_error("%s", err_text(&err));
-	if (r->all.path_missed)
-		return bench_path_missed(r->all.path_taken);
-	printed = cli_json ? bench_train_json(q, r) : bench_train_text(q, r);
-	rc = bench_judge(&r->all);
-	return rc == CLI_DONE ? printed : rc;
-}
-
 /* What only other kinds of run take. */
 static int only_training(void)
 {
@@ -564,13 +538,51 @@ static int run_clients(int argc, char **argv)
 	return rc;
 }
 
+/* Files are compared as they are: an option of a measurement would have no effect. */
+static int compare(int argc, char **argv)
+{
+	for (size_t i = 0; i < cli_given_count; i++) {
+		const char *name = cli_given[i].option->name;
+
+		if (strcmp(name, "output-format") != 0 && strcmp(name, "require-not-worse") != 0)
+			return cli_usage("bench compare: --%s has no meaning here", name);
+	}
+	return bench_compare(argc, argv);
+}
+
+/* One report of several machines has no one course over time, and no one machine. */
+static int check_report(void)
+{
+	const struct misplaced list[] = {
+		{ "repeat", bench_report.repeat != NOT_GIVEN },
+		{ "report", bench_report.path },
+		{ "target-pid", bench_report.target_pid != NOT_GIVEN },
+		{ NULL, false },
+	};
+	bool alone = !bench_more.clients && bench_more.parts == 0;
+
+	for (const struct misplaced *m = list; m->name && (!alone || bench_is_more(given.workload)); m++) {
+		if (m->given)
+			return cli_usage("bench: --%s has no meaning with %s%s", m->name,
+					 alone ? "--workload " : "several clients", alone ? given.workload : "");
+	}
+	return CLI_DONE;
+}
+
 int cmd_bench(int argc, char **argv)
 {
-	static struct micro_result micro;
-	static struct train_result train;
 	struct bench_request q = { .label = given.label };
-	int rc = parse_target(&q.target, argc, argv);
+	int rc;
 
+	if (strcmp(argv[0], "compare") == 0)
+		return compare(argc - 1, argv + 1);
+	if (bench_report.not_worse != NOT_GIVEN)
+		return cli_usage("bench: --require-not-worse has a meaning with 'bench compare' only");
+	rc = parse_target(&q.target, argc, argv);
+	if (rc == CLI_DONE)
+		rc = check_report();
+	if (rc == CLI_DONE)
+		rc = count("repeat", bench_report.repeat, 1, BENCH_REPEAT_MAX, &q.repeat);
 	if (rc == CLI_DONE)
 		rc = check_more();
 	if (rc == CLI_DONE && bench_more.token_file && !bench_more.clients)
@@ -586,5 +598,5 @@ int cmd_bench(int argc, char **argv)
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 	if (bench_is_more(given.workload))
 		return run_more(&q);
-	return given.workload ? run_train(&q, &train) : run_micro(&q, &micro);
+	return bench_run(&q, given.workload != NULL);
 }

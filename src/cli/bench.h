@@ -10,15 +10,21 @@
 struct bench_request {
 	const char *label;
 	struct bench_target target;
+	unsigned int repeat; /* runs, 1 or more */
 	struct micro_options micro; /* without workload */
 	struct train_options train; /* with */
 };
 
-/* Both print the report on stdout, and return CLI_DONE or what went wrong in printing. */
+/*
+ * The report of @r, which is all @runs together; q->repeat of them. Text is printed, and what went
+ * wrong in printing returned; a document is the caller's.
+ */
 int bench_micro_text(const struct bench_request *q, const struct micro_result *r);
 int bench_train_text(const struct bench_request *q, const struct train_result *r);
-int bench_micro_json(const struct bench_request *q, const struct micro_result *r);
-int bench_train_json(const struct bench_request *q, const struct train_result *r);
+struct json_object *bench_micro_doc(const struct bench_request *q, const struct micro_result *r,
+				    const struct micro_result *runs);
+struct json_object *bench_train_doc(const struct bench_request *q, const struct train_result *r,
+				    const struct train_result *runs);
 
 /* ---- for the files of the other workloads ---------------------------------------------------- */
 
@@ -28,7 +34,6 @@ extern bool bench_histograms;
 /* Parts of a report: what every kind of run has. The rest: cost, errors, checks, notes. */
 struct json_object *bench_json_begin(const struct bench_request *q, const struct bench_result *r);
 void bench_json_command(struct json_object *o);
-void bench_json_figures_of(struct json_object *o, const struct bench_result *r);
 void bench_json_latency(struct json_object *o, const struct hist *h);
 void bench_json_rest(struct json_object *o, const struct bench_result *r, bool verify);
 void bench_text_volumes(const struct bench_target *t, const struct bench_result *r);
@@ -42,9 +47,10 @@ int bench_path_missed(enum pst_path taken);
 /* Says what went wrong, on stderr as well, so that a script which only looks there sees it. */
 int bench_judge(const struct bench_result *r);
 
-/* The parts of a stall by name, as in JSON and text. */
-enum { BENCH_PARTS = 8 };
-const char *bench_part_name(int part);
-uint64_t bench_part(const struct pst_timing *t, int part);
+/* The intervals of a document. */
+void bench_repeats_text(struct json_object *doc, unsigned int repeats);
+
+/* Path, rates, latencies and CPU time of one result, as in every document that has some. */
+void bench_json_figures(struct json_object *o, const struct bench_result *r);
 
 #endif

@@ -105,11 +105,13 @@ const struct cli_command cli_commands[] = {
 	{
 		.name = "bench",
 		.summary = "measure a volume, or how long an accelerator waits for it",
-		.arguments = "[options] URI...",
+		.arguments = "[options] URI... | compare A.json B.json",
 		.description =
 			"Without --workload: one pattern of I/O, its rate and latencies. With --workload: an\n"
 			"emulated accelerator is fed from the dataset on the volume, and the report says how long\n"
-			"it waited and for what. Results are not MLPerf results.",
+			"it waited and for what. Results are not MLPerf results.\n\n"
+			"'bench compare' says what two reports in JSON show of one another: faster, slower, or no\n"
+			"difference that is larger than the runs' own; which takes --repeat 3 and more of each.",
 		.options = bench_options,
 		.min_arguments = 1,
 		.max_arguments = -1,
