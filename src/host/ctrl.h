@@ -61,7 +61,7 @@ struct host_scan {
 	size_t found_count;
 };
 
-/* An active namespace, and whether another one came in its place. */
+/* An active namespace, or what is remembered of one that was; and whether another came in its place. */
 struct host_ns_slot {
 	struct host_ns ns;
 	bool replaced;
@@ -131,7 +131,8 @@ struct host_ctrl {
 
 	struct host_scan scan;
 	struct host_ns_slot *ns;
-	size_t ns_count;
+	size_t ns_count; /* those that are active, which come first */
+	size_t ns_known; /* and those that were */
 	bool ns_replaced; /* some are: only then it is looked for */
 
 	/* I/O that is not on a queue, and admin commands likewise. */

@@ -4,8 +4,10 @@
  * 5.17.2.3, 5.17.2.4; NVM Command Set 1.0, 4.1.5.1). A scan fills a list of its own and replaces the
  * old one only when it is complete, so whoever asks meanwhile sees the last whole truth.
  *
- * A namespace that has another identity than under the same NSID before is another disk: I/O that
- * was planned for the old one must not reach it (N005, N007), so the NSID is marked for good.
+ * A namespace that has another identity than under the same NSID before is another disk, and one that
+ * was formatted anew has other blocks under the same numbers: I/O that was planned for the old one
+ * must not reach it (N005, N007), so the NSID is marked for good. It may be gone for a while in between,
+ * so what was there is remembered, up to a bound.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,17 +18,26 @@
 #include "nvme/cmd.h"
 #include "nvme/nsdesc.h"
 
+/* As many as were ever seen; a controller that shows more of them than that has no good in mind. */
+#define KNOWN_MAX (4 * NVME_NS_LIST_MAX)
+
 static void next(struct host_ctrl *c);
 
 /* ---- the list ------------------------------------------------------------------------------ */
 
-static struct host_ns_slot *find(const struct host_ctrl *c, uint32_t nsid)
+static struct host_ns_slot *find_in(struct host_ns_slot *slots, size_t count, uint32_t nsid)
 {
-	for (size_t i = 0; i < c->ns_count; i++) {
-		if (c->ns[i].ns.nsid == nsid)
-			return &c->ns[i];
+	for (size_t i = 0; i < count; i++) {
+		if (slots[i].ns.nsid == nsid)
+			return &slots[i];
 	}
 	return NULL;
+}
+
+/* An active one. */
+static struct host_ns_slot *find(const struct host_ctrl *c, uint32_t nsid)
+{
+	return find_in(c->ns, c->ns_count, nsid);
 }
 
 int host_ns_get(const struct host_ctrl *c, uint32_t nsid, struct host_ns *ret_ns)
@@ -60,11 +71,12 @@ uint32_t host_ns_largest_block(const struct host_ctrl *c)
 	return block;
 }
 
-static bool same_identity(const struct host_ns *a, const struct host_ns *b)
+/* The same disk, with its blocks where they were. One without identifiers cannot be told apart. */
+static bool same(const struct host_ns *a, const struct host_ns *b)
 {
-	/* One that has none cannot be told apart. */
 	return uuid_equal(&a->uuid, &b->uuid) && !memcmp(a->nguid, b->nguid, sizeof(a->nguid)) &&
-	       !memcmp(a->eui64, b->eui64, sizeof(a->eui64));
+	       !memcmp(a->eui64, b->eui64, sizeof(a->eui64)) && a->block == b->block &&
+	       a->metadata == b->metadata;
 }
 
 /* ---- a scan and its end --------------------------------------------------------------------- */
@@ -89,24 +101,36 @@ static void scan_failed(struct host_ctrl *c, int error, const char *why)
 	/* While live what was known stays known; the next event or connection tries again. */
 }
 
+/* Behind the active ones: what was known before and is not active now. */
+static void remember(struct host_ctrl *c, struct host_ns_slot *ns, size_t active, size_t *known)
+{
+	for (size_t i = 0; i < c->ns_known && *known < KNOWN_MAX; i++) {
+		if (!find_in(ns, active, c->ns[i].ns.nsid))
+			ns[(*known)++] = c->ns[i];
+	}
+}
+
 /* Replaces the list; returns false without memory for it. */
 static bool adopt(struct host_ctrl *c)
 {
 	struct host_scan *s = &c->scan;
-	struct host_ns_slot *ns = mem_calloc(MAX(s->found_count, (size_t)1), sizeof(*ns));
+	size_t known = s->found_count;
+	struct host_ns_slot *ns = mem_calloc(MAX(known + c->ns_known, (size_t)1), sizeof(*ns));
 
 	if (!ns)
 		return false;
 	for (size_t i = 0; i < s->found_count; i++) {
-		const struct host_ns_slot *old = find(c, s->found[i].nsid);
+		const struct host_ns_slot *old = find_in(c->ns, c->ns_known, s->found[i].nsid);
 
 		ns[i].ns = s->found[i];
-		ns[i].replaced = old && (old->replaced || !same_identity(&old->ns, &ns[i].ns));
+		ns[i].replaced = old && (old->replaced || !same(&old->ns, &ns[i].ns));
 		c->ns_replaced |= ns[i].replaced;
 	}
+	remember(c, ns, s->found_count, &known);
 	mem_free(c->ns);
 	c->ns = ns;
 	c->ns_count = s->found_count;
+	c->ns_known = known;
 	return true;
 }
 
@@ -125,7 +149,7 @@ static void scan_done(struct host_ctrl *c)
 	scan_clear(&c->scan);
 	if (!host_ctrl_live(c)) {
 		if (c->config.nsid != 0 && c->ns[0].replaced)
-			host_ctrl_fail(c, ESTALE, "another namespace has taken the place of %u",
+			host_ctrl_fail(c, ESTALE, "namespace %u is another one now, or has other blocks",
 				       c->config.nsid);
 		else
 			host_ctrl_set(c, HOST_STATE_IO);

@@ -450,6 +450,77 @@ static void replaced(void)
 	world_end(&w);
 }
 
+/* What the controller has under NSID 1 is gone, then there again, as @change made it. */
+static int write_after(void (*change)(struct fake *f), bool gone_between)
+{
+	struct world w;
+	int rc;
+
+	world_open(&w, NULL);
+	world_until(&w, HOST_EVENT_LIVE);
+	sim_run_for(w.f.sim, FAKE_MS * 10);
+	if (gone_between) {
+		w.f.nsids = 0;
+		fake_event(&w.f, 0x00040002);
+		world_until(&w, HOST_EVENT_NAMESPACES);
+		sim_run_for(w.f.sim, FAKE_MS * 10);
+		w.f.nsids = 1;
+	}
+	change(&w.f);
+	fake_event(&w.f, 0x00040002);
+	world_until(&w, HOST_EVENT_NAMESPACES);
+	world_submit(&w, 0, HOST_IO_WRITE_ZEROES, 8, 8);
+	rc = world_done(&w, 0);
+	world_close(&w);
+	world_end(&w);
+	return rc;
+}
+
+static void nothing(struct fake *f) {}
+
+static void other_uuid(struct fake *f)
+{
+	f->uuid[5] = 99;
+}
+
+static void larger(struct fake *f)
+{
+	f->ns.nsze = cpu_to_le64(FAKE_BLOCKS * 2);
+}
+
+static void other_blocks(struct fake *f)
+{
+	f->ns.nsze = cpu_to_le64(FAKE_BLOCKS / 8);
+	f->ns.lbaf[0].lbads = 12;
+}
+
+static void with_metadata(struct fake *f)
+{
+	f->ns.lbaf[0].ms = cpu_to_le16(8);
+}
+
+static void same_or_not(void)
+{
+	static const struct {
+		const char *what;
+		void (*change)(struct fake *f);
+		bool gone_between;
+		int error;
+	} cases[] = {
+		{ "the same, which was gone meanwhile (N005)", nothing, true, 0 },
+		{ "another, which was gone meanwhile (N005)", other_uuid, true, -ESTALE },
+		{ "the same, of another size (N003)", larger, false, 0 },
+		{ "the same disk with other blocks (N007)", other_blocks, false, -ESTALE },
+		{ "the same disk with other blocks, gone meanwhile (N007)", other_blocks, true, -ESTALE },
+		{ "the same disk with metadata (N007)", with_metadata, false, -ESTALE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		is_i64(write_after(cases[i].change, cases[i].gone_between), cases[i].error, "%s: %s",
+		       cases[i].what, cases[i].error ? "no I/O to it" : "I/O as before");
+	}
+}
+
 static void ns_back_late(void)
 {
 	struct world w;
@@ -509,6 +580,7 @@ int main(void)
 	events();
 	event_at_the_end();
 	replaced();
+	same_or_not();
 	ns_back_late();
 	no_memory();
 	return tap_done();
