@@ -95,7 +95,13 @@ static int check_range(const struct pst_volume *vol, uint64_t offset, uint64_t l
 static int check(const struct pst_volume *vol, const struct pst_memory *mem, size_t mem_offset,
 		 uint64_t offset, uint64_t length, bool writes)
 {
+	const struct landing *l;
+
 	if (!mem || mem->ctx != vol->ctx || !mem_region_contains(&mem->region, mem_offset, length))
+		return -EINVAL;
+	/* A piece of staging holds a block at least: foreign namespaces have them of up to 64 KiB. */
+	l = landing_of(mem, vol->ports[0]->worker);
+	if (l && mem_staging_piece(l->staging) < vol->info.block_bytes)
 		return -EINVAL;
 	return check_range(vol, offset, length, writes);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "nvme/cmd-nvm.h"
 #include "nvme/text.h"
 #include "volume/backend.h"
 
@@ -78,6 +79,10 @@ static int check_namespace(struct nvme *n, const struct host_ctrl_info *i)
 	if (n->ns.block == 0 || !is_power_of_two(n->ns.block))
 		return err_set(&n->err, EOPNOTSUPP, "%s: namespace %u has blocks of %u bytes", n->where, n->nsid,
 			       n->ns.block);
+	/* A command has to hold a block at least: MDTS may say otherwise (Base 2.0, 5.17.2.1). */
+	if (i->max_transfer < n->ns.block)
+		return err_set(&n->err, EOPNOTSUPP, "%s: namespace %u has blocks of %u bytes, but no command may "
+			       "move more than %u", n->where, n->nsid, n->ns.block, i->max_transfer);
 	if (i->queues == 0)
 		return err_set(&n->err, EOPNOTSUPP, "%s: the controller grants no I/O queue", n->where);
 	return 0;
@@ -109,7 +114,8 @@ static void became_live(struct nvme *n)
 	}
 	n->b.info.size = whole_blocks(n->ns.blocks, n->ns.block);
 	n->b.info.block = n->ns.block;
-	n->b.info.max_transfer = MIN(i.max_transfer, n->ns.block * 65536u);
+	n->b.info.max_transfer =
+		(uint32_t)MIN((uint64_t)i.max_transfer, (uint64_t)NVME_RW_MAX_BLOCKS * n->ns.block);
 	n->b.info.optimal = MIN(MAX(n->ns.optimal, (uint32_t)OPTIMAL_MIN), n->b.info.max_transfer);
 	/* Write Zeroes counts its blocks in 16 bits; deallocate could take more, and has no need to. */
 	n->b.info.max_discard = (uint64_t)(i.can_write_zeroes && i.max_write_zeroes ? i.max_write_zeroes : 65536) *
