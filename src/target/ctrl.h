@@ -47,6 +47,7 @@ bool tgt_host_same(const struct tgt_host_id *a, const struct tgt_host_id *b);
 /* A normal shutdown in progress: every namespace is flushed, one after the other. */
 struct tgt_shutdown {
 	bool running;
+	bool again;              /* another was asked for meanwhile, behind a reset */
 	uint32_t nsid;           /* being flushed */
 	struct tgt_assoc *admin; /* waits for it when it dies */
 	struct tgt_ns_pin *pin;

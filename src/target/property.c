@@ -103,7 +103,7 @@ static void shutdown_done(struct tgt_ctrl *c, bool good)
 {
 	tgt_ns_pin_put(c->shutdown.pin);
 	c->shutdown.running = false;
-	if ((c->csts & NVME_CSTS_SHST_MASK) != NVME_CSTS_SHST_OCCURRING)
+	if (c->shutdown.again || (c->csts & NVME_CSTS_SHST_MASK) != NVME_CSTS_SHST_OCCURRING)
 		return; /* a reset came in between */
 	set_shst(c, NVME_CSTS_SHST_COMPLETE);
 	/*
@@ -139,6 +139,17 @@ static void shutdown_next(struct tgt_ctrl *c)
 	shutdown_done(c, good);
 }
 
+static void begin_flushing(struct tgt_ctrl *c)
+{
+	struct tgt_shutdown *sd = &c->shutdown;
+
+	sd->running = true;
+	sd->again = false;
+	sd->nsid = 0;
+	sd->pin = tgt_ns_pin_get(sd->admin->core->pin);
+	shutdown_next(c);
+}
+
 static void shutdown_flushed(struct store_op *op)
 {
 	struct tgt_ctrl *c = container_of(op, struct tgt_ctrl, shutdown.op);
@@ -149,6 +160,8 @@ static void shutdown_flushed(struct store_op *op)
 		shutdown_done(c, op->result == 0);
 	else
 		shutdown_next(c);
+	if (!c->shutdown.running && c->shutdown.again && !dead)
+		begin_flushing(c);
 	if (!c->shutdown.running) {
 		a->in_flight--; /* it counted as a command, so that the connection waited for it */
 		tgt_conn_kick(tgt_conn_of(a));
@@ -164,13 +177,15 @@ static void start_shutdown(struct tgt_ctrl *c, uint8_t shn)
 		return;
 	}
 	set_shst(c, NVME_CSTS_SHST_OCCURRING);
-	c->shutdown.running = true;
+	/* What is being flushed for one before a reset is older than what was written since. */
+	if (c->shutdown.running) {
+		c->shutdown.again = true;
+		return;
+	}
 	c->shutdown.admin = a;
-	c->shutdown.nsid = 0;
-	c->shutdown.pin = tgt_ns_pin_get(a->core->pin);
 	c->shutdown.op.done = shutdown_flushed;
 	a->in_flight++;
-	shutdown_next(c);
+	begin_flushing(c);
 	if (!c->shutdown.running)
 		a->in_flight--;
 }
@@ -205,6 +220,7 @@ static void reset(struct tgt_ctrl *c)
 	c->events.pending = c->events.masked = 0;
 	target_unlock(c->target);
 	c->csts = 0;
+	c->shutdown.again = false;
 	tgt_features_init(c);
 	tgt_events_abort(&c->admin->assoc);
 }
@@ -226,7 +242,7 @@ static void set_exec(struct tgt_req *req)
 		enable(c, cc);
 	else if (!cc.en && was.en)
 		reset(c);
-	if (cc.shn != NVME_CC_SHN_NONE && was.shn == NVME_CC_SHN_NONE && !c->shutdown.running)
+	if (cc.shn != NVME_CC_SHN_NONE && was.shn == NVME_CC_SHN_NONE)
 		start_shutdown(c, cc.shn);
 	tgt_req_succeed(req, 0);
 }

@@ -294,6 +294,37 @@ static void shutdown_flushes(struct rig *rig)
 	ok(true, "shutdown: the host may leave before it is complete");
 }
 
+/* The host lost patience, reset the controller, used it and shuts it down again: that is another shutdown. */
+static void shutdown_again(struct rig *rig)
+{
+	const uint32_t enabled = nvme_cc_encode((struct nvme_cc){ .en = true, .iosqes = 6, .iocqes = 4 });
+	const uint32_t cc = enabled | nvme_cc_encode((struct nvme_cc){ .shn = 1 });
+	unsigned int before;
+	struct peer a;
+
+	peer_admin(&a, rig, RIG_NQN);
+	before = rig->stores[1].count[STORE_FLUSH];
+	rig->stores[1].hold = true;
+	peer_set(&a, NVME_REG_CC, cc);
+	peer_set(&a, NVME_REG_CC, 0);
+	is_u64(peer_get(&a, NVME_REG_CSTS, 4), 0, "shutdown: a reset in the middle of it");
+	peer_enable(&a);
+	peer_set(&a, NVME_REG_CC, cc);
+	is_u64(peer_get(&a, NVME_REG_CSTS, 4) & NVME_CSTS_SHST_MASK, NVME_CSTS_SHST_OCCURRING,
+	       "shutdown: and another one while the store still flushes for the first");
+	rig_store_release_one(&rig->stores[1]);
+	rig_run(rig, RIG_MS);
+	is_u64(peer_get(&a, NVME_REG_CSTS, 4) & NVME_CSTS_SHST_MASK, NVME_CSTS_SHST_OCCURRING,
+	       "shutdown: what the first has flushed is not all of the second");
+	rig_store_release(&rig->stores[1]);
+	rig_run(rig, RIG_MS);
+	is_u64(peer_get(&a, NVME_REG_CSTS, 4) & NVME_CSTS_SHST_MASK, NVME_CSTS_SHST_COMPLETE,
+	       "shutdown: complete when that was flushed, too");
+	is_u64(rig->stores[1].count[STORE_FLUSH] - before, 2, "shutdown: two flushes");
+	peer_close(&a);
+	rig_run(rig, RIG_MS);
+}
+
 static void io_queues(struct rig *rig)
 {
 	struct nvme_cpl cpl;
@@ -468,6 +499,7 @@ int main(void)
 	properties(&rig);
 	reset_waits(&rig);
 	shutdown_flushes(&rig);
+	shutdown_again(&rig);
 	io_queues(&rig);
 	qid_again(&rig);
 	no_memory(&rig);
