@@ -209,6 +209,7 @@ static void points(struct report *r)
 	struct json_object *list = figures_at(r->doc, "points");
 
 	text_add(r->t, "<div class=\"scroll\"><table>\n<tr><th class=\"n\">depth</th><th class=\"n\">throughput</th>"
+		       "<th class=\"n\">least run</th><th class=\"n\">most</th>"
 		       "<th class=\"n\">I/Os</th><th class=\"n\">p50</th><th class=\"n\">p99</th>"
 		       "<th class=\"n\">CPU here</th></tr>\n");
 	for (size_t i = 0; i < report_length(list); i++) {
@@ -218,6 +219,8 @@ static void points(struct report *r)
 		text_add(r->t, "<tr%s><td class=\"n\">%.0f%s</td>", knee ? " class=\"mark\"" : "",
 			 figures_number(p, "depth"), knee ? ", the knee" : "");
 		data_of(r, p, "points", i, "bytes_per_second", FIGURE_BYTES_PER_SECOND);
+		data_of(r, p, "points", i, "least_bytes_per_second", FIGURE_BYTES_PER_SECOND);
+		data_of(r, p, "points", i, "most_bytes_per_second", FIGURE_BYTES_PER_SECOND);
 		data_of(r, p, "points", i, "iops", FIGURE_PER_SECOND);
 		data_of(r, p, "points", i, "latency_us.p50", FIGURE_MICROSECONDS);
 		data_of(r, p, "points", i, "latency_us.p99", FIGURE_MICROSECONDS);
@@ -230,25 +233,31 @@ static void points(struct report *r)
 static void feeds(struct report *r)
 {
 	struct json_object *list = figures_at(r->doc, "feeds");
+	char at[64], shown[32];
 
-	report_section(r, "Accelerators that it can feed", false);
-	text_add(r->t, "<p class=\"soft\">So many keep a utilisation of 90 %%, as long as nothing but the best "
-		       "throughput above limits, and their reads are like those of this sweep. A calculation from "
-		       "published figures of the workloads, to be confirmed with <code>penstock bench "
-		       "--workload</code>.</p>\n<div class=\"scroll\"><table>\n<tr><th>workload</th>"
-		       "<th>accelerator</th><th class=\"n\">each takes, at 90 %%</th>"
-		       "<th class=\"n\">how many</th></tr>\n");
+	report_section(r, "Accelerators that it can feed", true);
+	text_add(r->t, "<p class=\"soft\">An estimate: so many keep a utilisation of ");
+	report_figure(r, "utilisation", FIGURE_FRACTION);
+	text_add(r->t, " on the throughput at the knee. Each takes that share of sample bytes &times; batch / "
+		       "computing time, from published figures of its workload, and is taken to read as this sweep "
+		       "did. <code>penstock bench --workload</code> measures it.</p>\n");
+	text_add(r->t, "<div class=\"scroll\"><table>\n<tr><th>workload</th><th>accelerator</th>"
+		       "<th class=\"n\">each takes</th><th class=\"n\">how many</th>"
+		       "<th class=\"n\">exactly</th></tr>\n");
 	for (size_t i = 0; i < report_length(list); i++) {
 		struct json_object *f = report_item(list, i);
-		char at[64];
 
 		text_add(r->t, "<tr><td>%s</td><td>%s</td>", figures_text(f, "workload"),
 			 figures_text(f, "accelerator"));
 		data_of(r, f, "feeds", i, "bytes_per_second_each", FIGURE_BYTES_PER_SECOND);
 		snprintf(at, sizeof(at), "feeds.%zu.accelerators", i);
-		text_add(r->t, "<td class=\"n\">");
+		text_add(r->t, "<td class=\"n\"><b>");
 		report_data(r, at, figures_at(f, "accelerators"),
 			    json_object_get_string(figures_at(f, "accelerators")));
+		text_add(r->t, "</b></td><td class=\"n\">");
+		snprintf(at, sizeof(at), "feeds.%zu.exactly", i);
+		snprintf(shown, sizeof(shown), "%.3g", figures_number(f, "exactly"));
+		report_data(r, at, figures_at(f, "exactly"), shown);
 		text_add(r->t, "</td></tr>\n");
 	}
 	text_add(r->t, "</table></div>\n</section>\n");

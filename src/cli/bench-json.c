@@ -14,8 +14,7 @@
 #include "cli/machine.h"
 #include "penstock.h"
 
-/* Where data landed, and how many bytes took which path. */
-static void add_into(struct json_object *o, const struct bench_target *t, const struct bench_result *r)
+void bench_json_into(struct json_object *o, const struct bench_target *t, const struct bench_result *r)
 {
 	struct json_object *x = cli_json_object(o, "into"), *paths = cli_json_object(o, "path_bytes");
 
@@ -36,7 +35,7 @@ struct json_object *bench_json_begin(const struct bench_request *q, const struct
 {
 	struct json_object *o = machine_doc("bench", q->label, &q->target, r);
 
-	add_into(o, &q->target, r);
+	bench_json_into(o, &q->target, r);
 	return o;
 }
 
@@ -110,7 +109,7 @@ static void add_verify(struct json_object *o, bool on, const struct bench_verify
 		cli_json_str(list, NULL, v->failures[i].text);
 }
 
-static void add_end(struct json_object *o, const struct bench_result *r)
+void bench_json_end(struct json_object *o, const struct bench_result *r)
 {
 	struct json_object *list;
 
@@ -235,28 +234,32 @@ static void add_side(struct json_object *o, const char *key, const struct micro_
 	add_latency(x, &s->latency);
 }
 
+void bench_json_split(struct json_object *o, const struct bench_result *r)
+{
+	struct json_object *split = cli_json_object(o, "latency_split_us");
+	double n = (double)MAX(r->split_ops, UINT64_C(1));
+
+	for (int i = 0; i < BENCH_PARTS; i++)
+		cli_json_double(split, bench_part_name(i), (double)bench_part(&r->split, i) / 1e3 / n);
+	cli_json_u64(o, "latency_split_ops", r->split_ops);
+}
+
 struct json_object *bench_micro_doc(const struct bench_request *q, const struct micro_result *r,
 				    const struct micro_result *runs)
 {
-	struct json_object *o = bench_json_begin(q, &r->all), *split, *list;
+	struct json_object *o = bench_json_begin(q, &r->all), *list;
 	char verdict[VERDICT_MAX];
 
 	cli_json_str(o, "verdict", verdict_micro(&q->micro, r, verdict, sizeof(verdict)));
 	add_micro_options(o, &q->micro, r);
 	bench_json_figures(o, &r->all);
-	split = cli_json_object(o, "latency_split_us");
-	for (int i = 0; i < BENCH_PARTS; i++)
-		cli_json_double(split, bench_part_name(i),
-				r->all.split_ops ? (double)bench_part(&r->all.split, i) / 1e3 /
-							   (double)r->all.split_ops
-						 : 0);
-	cli_json_u64(o, "latency_split_ops", r->all.split_ops);
+	bench_json_split(o, &r->all);
 	if (q->micro.kind == PATTERN_MIXED) {
 		add_side(o, "read", &r->side[0], r->all.ns);
 		add_side(o, "write", &r->side[1], r->all.ns);
 	}
 	add_verify(o, q->micro.verify, &r->all.verify);
-	add_end(o, &r->all);
+	bench_json_end(o, &r->all);
 	list = q->repeat > 1 ? cli_json_array(o, "repeats") : NULL;
 	for (unsigned int i = 0; list && i < q->repeat; i++)
 		bench_json_figures(cli_json_object(list, NULL), &runs[i].all);
@@ -322,7 +325,7 @@ struct json_object *bench_train_doc(const struct bench_request *q, const struct 
 	bench_json_figures(o, &r->all);
 	add_verify(o, q->train.verify, &r->all.verify);
 	add_workload(o, &q->train, r);
-	add_end(o, &r->all);
+	bench_json_end(o, &r->all);
 	list = q->repeat > 1 ? cli_json_array(o, "repeats") : NULL;
 	for (unsigned int i = 0; list && i < q->repeat; i++) {
 		struct json_object *one = cli_json_object(list, NULL);
@@ -352,5 +355,5 @@ void bench_json_latency(struct json_object *o, const struct hist *h)
 void bench_json_rest(struct json_object *o, const struct bench_result *r, bool verify)
 {
 	add_verify(o, verify, &r->verify);
-	add_end(o, r);
+	bench_json_end(o, r);
 }

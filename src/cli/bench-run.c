@@ -22,6 +22,18 @@ static bool target_cpu(struct bench_cpu *ret)
 	return machine_cpu_of(bench_report.target_pid, ret) == 0;
 }
 
+int bench_watch_target(const char *command, struct bench_target *t)
+{
+	struct bench_cpu cpu;
+
+	if (bench_report.target_pid == NOT_GIVEN)
+		return CLI_DONE;
+	t->target_cpu = target_cpu;
+	return target_cpu(&cpu) ? CLI_DONE
+				: cli_error("%s: --target-pid %llu: no such process on this machine", command,
+					    (unsigned long long)bench_report.target_pid);
+}
+
 /* Text or JSON on stdout, the page where it was asked for. Takes @doc. */
 static int report(const struct bench_request *q, struct json_object *doc, int printed)
 {
@@ -120,15 +132,10 @@ int bench_run(struct bench_request *q, bool workload)
 {
 	static struct series series;
 	bool watched = false;
-	int rc = CLI_DONE;
+	int rc;
 
-	if (bench_report.target_pid != NOT_GIVEN) {
-		q->target.target_cpu = target_cpu;
-		if (!target_cpu(&(struct bench_cpu){ .user_ns = 0 }))
-			return cli_error("bench: --target-pid %llu: no such process on this machine",
-					 (unsigned long long)bench_report.target_pid);
-	}
-	if (bench_report.path) {
+	rc = bench_watch_target("bench", &q->target);
+	if (rc == CLI_DONE && bench_report.path) {
 		rc = report_check(bench_report.path);
 		if (rc == CLI_DONE && series_init(&series) < 0)
 			rc = cli_error("bench: --report: out of memory");

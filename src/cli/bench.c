@@ -90,15 +90,15 @@ const struct cli_option bench_options[] = {
 
 /* ---- time and signals ------------------------------------------------------------------------ */
 
-static atomic_bool stop;
+atomic_bool bench_stop;
 
 static void on_signal(int sig)
 {
-	atomic_store(&stop, true);
+	atomic_store(&bench_stop, true);
 }
 
 /* The first one asks to finish early and report, the second one ends. */
-static void catch_signals(void)
+void bench_catch_signals(void)
 {
 	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
 
@@ -113,7 +113,7 @@ static void sleep_until(uint64_t ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
-static const struct bench_clock clock_real = { .now = cli_now, .sleep_until = sleep_until };
+const struct bench_clock bench_clock_real = { .now = cli_now, .sleep_until = sleep_until };
 
 /* ---- the live line --------------------------------------------------------------------------- */
 
@@ -149,7 +149,7 @@ static void show(const struct bench_live *l, void *arg)
 		snprintf(done, sizeof(done), " (%.0f %%)", 100 * l->done);
 	if (l->seconds_left >= 0)
 		snprintf(left, sizeof(left), ", %.0f s left", l->seconds_left);
-	if (atomic_load(&stop))
+	if (atomic_load(&bench_stop))
 		fputs("\rinterrupted: waiting for I/O in flight; once more to give up\033[K", stderr);
 	else
 		fprintf(stderr, "\r%s%s%s: %s, %.0f s%s\033[K", which, l->phase, done, text, l->seconds, left);
@@ -214,7 +214,7 @@ int bench_path_missed(enum pst_path taken)
 	return CLI_REQUIRE;
 }
 
-static int check_path_of(const struct bench_target *t, const char *uri)
+static int check_path_of(const char *command, const struct bench_target *t, const struct cli_into *i, const char *uri)
 {
 	struct pst_memory *mem = NULL;
 	struct cli_volume v;
@@ -224,21 +224,20 @@ static int check_path_of(const struct bench_target *t, const char *uri)
 	if (rc != CLI_DONE)
 		return rc;
 	if (bench_memory(t, v.ctx, 4096, &mem, &err) < 0)
-		rc = cli_error("bench: %s", err_text(&err));
+		rc = cli_error("%s: %s", command, err_text(&err));
 	else
-		rc = cli_path_check("bench", &into, v.vol, mem);
+		rc = cli_path_check(command, i, v.vol, mem);
 	pst_memory_free(mem);
 	cli_volume_close(&v);
 	return rc;
 }
 
-/* What can be known beforehand is said before anything is written. */
-static int check_path(const struct bench_target *t)
+int bench_check_path(const char *command, const struct bench_target *t, const struct cli_into *i)
 {
 	int rc = CLI_DONE;
 
-	for (size_t i = 0; t->require != PST_PATH_NONE && rc == CLI_DONE && i < t->uri_count; i++)
-		rc = check_path_of(t, t->uris[i]);
+	for (size_t k = 0; t->require != PST_PATH_NONE && rc == CLI_DONE && k < t->uri_count; k++)
+		rc = check_path_of(command, t, i, t->uris[k]);
 	return rc;
 }
 
@@ -254,14 +253,14 @@ static int parse_target(struct bench_target *t, int argc, char **argv)
 		.hostnqn = cli_identity.hostnqn,
 		.hostid = cli_identity.hostid,
 		.spin_ns = given.spin,
-		.clock = &clock_real,
-		.stop = &stop,
+		.clock = &bench_clock_real,
+		.stop = &bench_stop,
 		.part = bench_more.part,
 		.parts = bench_more.parts,
 		.ready = child_barrier(),
 	};
 	rc = parse_into(t);
-	return rc == CLI_DONE ? check_path(t) : rc;
+	return rc == CLI_DONE ? bench_check_path("bench", t, &into) : rc;
 }
 
 static int parse_io(enum pattern_kind *ret)
@@ -533,7 +532,7 @@ static int run_clients(int argc, char **argv)
 	for (int i = 0; i < argc; i++)
 		cli_json_str(list, NULL, argv[i]);
 	if (rc == CLI_DONE)
-		rc = clients_run(bench_more.clients, bench_more.token_file, list, given.label, &stop);
+		rc = clients_run(bench_more.clients, bench_more.token_file, list, given.label, &bench_stop);
 	json_object_put(list);
 	return rc;
 }
@@ -591,7 +590,7 @@ int cmd_bench(int argc, char **argv)
 		rc = given.workload ? parse_train(&q) : parse_micro(&q);
 	if (rc != CLI_DONE)
 		return rc;
-	catch_signals();
+	bench_catch_signals();
 	if (bench_more.clients)
 		return run_clients(argc, argv);
 	/* Steps are timed by sleeping: by default the kernel may let a sleep last 50 us longer. */

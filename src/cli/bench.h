@@ -6,6 +6,7 @@
 #include "bench/micro.h"
 #include "bench/train.h"
 #include "cli/cli.h"
+#include "cli/into.h"
 
 struct bench_request {
 	const char *label;
@@ -39,6 +40,23 @@ void bench_json_rest(struct json_object *o, const struct bench_result *r, bool v
 void bench_text_volumes(const struct bench_target *t, const struct bench_result *r);
 void bench_text_latency(const char *what, const struct hist *h);
 int bench_text_rest(const struct bench_result *r, bool verify, const char *what);
+
+/* ---- for whatever measures -------------------------------------------------------------------- */
+
+/* Set by the first SIGINT or SIGTERM once they are caught, to finish early and report; the second ends. */
+extern atomic_bool bench_stop;
+void bench_catch_signals(void);
+extern const struct bench_clock bench_clock_real;
+/* What can be known of --require-path beforehand is said before anything is written. */
+int bench_check_path(const char *command, const struct bench_target *t, const struct cli_into *i);
+/* --target-pid: fills in target_cpu, if it was given. */
+int bench_watch_target(const char *command, struct bench_target *t);
+/* "into" and "path_bytes" of a document: what memory data landed in, and by which way. */
+void bench_json_into(struct json_object *o, const struct bench_target *t, const struct bench_result *r);
+/* "latency_split_us", and of how many ops it is the mean. */
+void bench_json_split(struct json_object *o, const struct bench_result *r);
+/* Errors, retries, notes. */
+void bench_json_end(struct json_object *o, const struct bench_result *r);
 
 /* Removes the live line. */
 void bench_live_end(void);

@@ -128,10 +128,11 @@ int cmd_read(int argc, char **argv);
 int cmd_write(int argc, char **argv);
 int cmd_dataset(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_sweep(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 extern const struct cli_option serve_options[], ctl_options[], discover_options[], info_options[], read_options[],
-	write_options[], dataset_options[], bench_options[], agent_options[], doctor_options[];
+	write_options[], dataset_options[], bench_options[], sweep_options[], agent_options[], doctor_options[];
 
 #endif

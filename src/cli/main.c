@@ -118,6 +118,20 @@ const struct cli_command cli_commands[] = {
 		.run = cmd_bench,
 	},
 	{
+		.name = "sweep",
+		.summary = "find the depth beyond which more in flight brings nothing",
+		.arguments = "[options] URI...",
+		.description =
+			"Measures one depth after the other until throughput stops to grow, then around the knee:\n"
+			"the smallest depth within 5 % of the best throughput. Prints the curve, and how many\n"
+			"accelerators the throughput at the knee would feed with each training workload, which is\n"
+			"an estimate.",
+		.options = sweep_options,
+		.min_arguments = 1,
+		.max_arguments = -1,
+		.run = cmd_sweep,
+	},
+	{
 		.name = "agent",
 		.summary = "make this machine a client of 'bench --clients'",
 		.arguments = "--token-file FILE | --allow ADDR [options]",
