@@ -5,12 +5,20 @@
  * its writes in flight, and a write waits while one of the two has an edge in a block that the
  * other touches. Whole-block writes never wait for each other. First come, first served: a write
  * also waits for those before it that wait.
+ *
+ * The lists are looked through only for or because of a write with an edge, and these are few; so the
+ * price of a write of whole blocks does not grow with the number in flight.
  */
 #include "volume/request.h"
 
 static uint64_t block_of(const struct request *r)
 {
 	return r->port->backend->info.block;
+}
+
+static bool has_edge(const struct request *r)
+{
+	return r->offset % block_of(r) != 0 || (r->offset + r->length) % block_of(r) != 0;
 }
 
 static uint64_t first_block(const struct request *r)
@@ -38,13 +46,15 @@ static bool edge_in(const struct request *a, const struct request *b)
 
 static bool conflict(const struct request *a, const struct request *b)
 {
-	return edge_in(a, b) || edge_in(b, a);
+	return (a->edged && edge_in(a, b)) || (b->edged && edge_in(b, a));
 }
 
 static bool must_wait(struct pst_volume *vol, const struct request *r)
 {
 	struct request *other;
 
+	if (vol->edged == 0)
+		return false; /* neither this one nor any other */
 	list_for_each_entry(other, &vol->writes, writes) {
 		if (conflict(r, other))
 			return true;
@@ -77,7 +87,9 @@ bool edge_admit(struct request *r)
 
 	if (r->length == 0)
 		return true;
+	r->edged = has_edge(r);
 	lock(vol);
+	vol->edged += r->edged;
 	wait = must_wait(vol, r);
 	list_add_tail(wait ? &vol->blocked : &vol->writes, &r->writes);
 	r->in_writes = true;
@@ -100,6 +112,7 @@ void edge_release(struct request *r)
 	lock(vol);
 	list_del(&r->writes);
 	r->in_writes = false;
+	vol->edged -= r->edged;
 	list_for_each_entry_safe(b, next, &vol->blocked, writes) {
 		if (must_wait(vol, b))
 			continue;

@@ -48,6 +48,7 @@ struct request {
 	enum request_kind kind;
 	bool waited; /* by pst_wait() */
 	bool in_writes;
+	bool edged; /* a write of part of a block, among others or not */
 	bool queued; /* in port->waiting */
 	bool sampled; /* timing is exact, and asked of the target */
 	bool on_stream; /* in the order of a stream of the user's */
@@ -150,6 +151,7 @@ struct pst_volume {
 	pthread_mutex_t writes_lock;
 	struct list writes;
 	struct list blocked;
+	unsigned int edged; /* of both: those that cover a part of a block */
 };
 
 /* ---- port.c ------------------------------------------------------------------------------ */

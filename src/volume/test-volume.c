@@ -160,6 +160,45 @@ static void neighbours(unsigned int threads, const char *query)
 	tear_down(&r);
 }
 
+/*
+ * A write of a whole block and one of a part of it, in flight together, in both orders, among others of
+ * whole blocks: what the part does not cover is the whole one's, whichever ends last.
+ */
+static void whole_and_part(void)
+{
+	enum { BLOCKS = 64, BLOCK = 4096, PART = 100, AT = 1000 };
+	uint64_t failed = 0, wrong = 0;
+	struct pst_completion c[2 * BLOCKS];
+	uint8_t *p;
+	struct rig r;
+
+	set_up(&r, PST_MODE_POLLED, 1, false, "");
+	p = pst_memory_ptr(r.mem);
+	for (int round = 1; round <= 50; round++) {
+		memset(p, round, BLOCK);
+		memset(p + BLOCK, 255, PART);
+		for (uint64_t b = 0; b < BLOCKS; b++) {
+			bool part_first = b % 2;
+
+			if (b % 8 < 2 && part_first)
+				failed += pst_write(r.vol, r.mem, BLOCK, b * BLOCK + AT, PART, NULL, NULL) != 0;
+			failed += pst_write(r.vol, r.mem, 0, b * BLOCK, BLOCK, NULL, NULL) != 0;
+			if (b % 8 < 2 && !part_first)
+				failed += pst_write(r.vol, r.mem, BLOCK, b * BLOCK + AT, PART, NULL, NULL) != 0;
+		}
+		while (pst_wait(r.ctx, c, ARRAY_SIZE(c), UINT64_MAX) > 0)
+			failed += c[0].error != 0;
+		failed += pst_read_sync(r.vol, r.mem, MEMORY / 2, 0, BLOCKS * BLOCK, NULL) != 0;
+		for (uint64_t i = 0; i < BLOCKS * BLOCK; i++) {
+			bool part = i / BLOCK % 8 < 2 && i % BLOCK >= AT && i % BLOCK < AT + PART;
+
+			wrong += !part && p[MEMORY / 2 + i] != (uint8_t)round;
+		}
+	}
+	is_u64(failed + wrong, 0, "writes of a block and of a part of it at once: nothing of either is undone");
+	tear_down(&r);
+}
+
 /* Callbacks that submit the next request, a pool smaller than what is wanted, reads beyond. */
 struct chain {
 	struct rig *rig;
@@ -263,6 +302,7 @@ int main(void)
 	model(PST_MODE_THREADED, false, "?direct=0", "threaded, through the page cache");
 	neighbours(1, "");
 	neighbours(3, "");
+	whole_and_part();
 	callbacks();
 	stats_add_up();
 	options_are_checked();
