@@ -137,16 +137,17 @@ static int wait_for(struct epoll *e, uint64_t timeout_ns)
 static int epoll_poll(struct io_loop *loop, uint64_t timeout_ns)
 {
 	struct epoll *e = epoll_of(loop);
-	bool busy = found(e);
+	bool busy = found(e), calls;
 	int r = 0;
 
 	e->turn++;
 	io_pool_collect(&e->pool);
 	epoll_net_try_ready(e);
+	calls = found(e) || !list_empty(&loop->deferred);
 	if (!busy && !found(e) && timeout_ns > 0) {
 		e->skipped = false;
 		r = wait_for(e, timeout_ns);
-	} else if (e->skipped || !found(e)) {
+	} else if (e->skipped || !calls) {
 		e->skipped = false;
 		r = ask(e, 0);
 	} else {

@@ -224,6 +224,11 @@ static bool found(const struct uring *u)
 	return !list_empty(&u->base.finished);
 }
 
+static bool calls_wait(const struct uring *u)
+{
+	return found(u) || !list_empty(&u->base.deferred);
+}
+
 static void collect(struct uring *u)
 {
 	reap(u);
@@ -305,9 +310,10 @@ static int look(struct uring *u)
 {
 	/*
 	 * With functions to call, receives can wait until they are called: often the ring is then
-	 * entered once, to sleep, instead of twice. But only for one turn.
+	 * entered once, to sleep, instead of twice; and a request that was submitted between two
+	 * turns is sent without looking first for its answer. But only for one turn.
 	 */
-	if (found(u) && u->wanted > 0 && !u->skipped && io_uring_sq_ready(&u->ring) == 0) {
+	if (calls_wait(u) && u->wanted > 0 && !u->skipped && io_uring_sq_ready(&u->ring) == 0) {
 		u->skipped = true;
 		return enter(u);
 	}
