@@ -27,6 +27,8 @@
 #define PATIENCE_MS 10000
 /* Clients beyond CONTROL_CLIENTS wait for their turn here. */
 #define BACKLOG 128
+/* Without descriptors or memory a client stays in the backlog, and is looked at again after this. */
+#define DEAF_MS 100
 
 struct client {
 	int fd; /* -1: free */
@@ -47,6 +49,7 @@ struct control {
 	int wake[2]; /* a pipe: something is to be done. What, the flags say: a pipe may be full */
 	atomic_bool stop, again;
 	int listen_fd; /* -1: none */
+	uint64_t deaf_until; /* ms: nobody is accepted before; poll(2) would say again and again that one waits */
 	char path[CONTROL_PATH_MAX];
 	struct client clients[CONTROL_CLIENTS];
 };
@@ -111,8 +114,11 @@ static void welcome(struct control *c)
 	struct client *x = NULL;
 	int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+			c->deaf_until = now_ms() + DEAF_MS;
 		return;
+	}
 	for (size_t i = 0; i < CONTROL_CLIENTS && !x; i++)
 		if (c->clients[i].fd < 0)
 			x = &c->clients[i];
@@ -212,26 +218,44 @@ static bool on_wake(struct control *c)
 	return true;
 }
 
-/* What poll(2) is to look at: the pipe, the socket while there is room, the clients. */
-static void interests(struct control *c, struct pollfd *p)
+/*
+ * What poll(2) is to look at: the pipe, the socket while there is room, the clients. No more than there
+ * are: it refuses more entries than the process may have descriptors.
+ */
+struct interests {
+	struct pollfd fds[2 + CONTROL_CLIENTS];
+	struct client *whose[2 + CONTROL_CLIENTS]; /* NULL: the pipe's, the socket's */
+	nfds_t count;
+};
+
+static void interest(struct interests *p, int fd, short events, struct client *whose)
+{
+	p->fds[p->count] = (struct pollfd){ .fd = fd, .events = events };
+	p->whose[p->count++] = whose;
+}
+
+static void interests(struct control *c, struct interests *p)
 {
 	bool room = false;
 
+	p->count = 0;
+	interest(p, c->wake[0], POLLIN, NULL);
 	for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
-		const struct client *x = &c->clients[i];
+		struct client *x = &c->clients[i];
 
-		p[2 + i] = (struct pollfd){ .fd = x->fd, .events = x->out ? POLLOUT : POLLIN };
+		if (x->fd >= 0)
+			interest(p, x->fd, x->out ? POLLOUT : POLLIN, x);
 		room |= x->fd < 0;
 	}
-	p[0] = (struct pollfd){ .fd = c->wake[0], .events = POLLIN };
-	p[1] = (struct pollfd){ .fd = room ? c->listen_fd : -1, .events = POLLIN };
+	if (room && c->listen_fd >= 0 && now_ms() >= c->deaf_until)
+		interest(p, c->listen_fd, POLLIN, NULL);
 }
 
 /* Closes who is too slow; ms until that may matter, -1: never. */
 static int overdue(struct control *c)
 {
 	uint64_t now = now_ms();
-	int wait = -1;
+	int wait = now < c->deaf_until ? DEAF_MS : -1;
 
 	for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
 		struct client *x = &c->clients[i];
@@ -249,31 +273,39 @@ static int overdue(struct control *c)
 	return wait;
 }
 
+static void serve(struct control *c, const struct interests *p)
+{
+	for (nfds_t i = 1; i < p->count; i++) {
+		if (!p->fds[i].revents)
+			continue;
+		if (!p->whose[i])
+			welcome(c);
+		else if (p->whose[i]->out)
+			transmit(c, p->whose[i]);
+		else
+			receive(c, p->whose[i]);
+	}
+}
+
 static void *control_main(void *arg)
 {
-	struct pollfd p[2 + CONTROL_CLIENTS];
 	struct control *c = arg;
+	struct interests p;
 
 	for (;;) {
 		int wait = overdue(c);
 
-		interests(c, p);
-		if (poll(p, ARRAY_SIZE(p), wait) <= 0)
-			continue;
-		if (p[0].revents && !on_wake(c))
-			break;
-		for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
-			struct client *x = &c->clients[i];
-
-			if (!p[2 + i].revents)
-				continue;
-			if (x->out)
-				transmit(c, x);
-			else
-				receive(c, x);
+		interests(c, &p);
+		if (poll(p.fds, p.count, wait) < 0) {
+			/* The kernel has no memory, or the limit of descriptors was lowered below what we have. */
+			if (errno != EINTR)
+				nanosleep(&(struct timespec){ .tv_nsec = DEAF_MS * 1000000L }, NULL);
+			p.fds[0].revents = POLLIN;
+			p.count = 1;
 		}
-		if (p[1].revents)
-			welcome(c);
+		if (p.fds[0].revents && !on_wake(c))
+			break;
+		serve(c, &p);
 	}
 	return NULL;
 }

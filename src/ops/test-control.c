@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -139,6 +140,41 @@ static void stranger(void)
 	ok(status == 0, "and does not even get that far by the file's mode");
 }
 
+static uint64_t cpu_ms(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+	       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+}
+
+/* A client takes the last descriptor that may be had, so it cannot be accepted. */
+static void few_descriptors(void)
+{
+	char buf[64] = "";
+	struct rlimit was, few;
+	uint64_t before;
+	int lowest = dup(0), fd;
+
+	close(lowest);
+	getrlimit(RLIMIT_NOFILE, &was);
+	few = was;
+	few.rlim_cur = (rlim_t)lowest + 1;
+	setrlimit(RLIMIT_NOFILE, &few);
+	fd = dial();
+	ok(fd == lowest && dup(0) < 0, "no descriptor is left");
+	(void)!write(fd, STATUS "\n", strlen(STATUS) + 1);
+	before = cpu_ms();
+	usleep(500000);
+	ok(cpu_ms() - before < 100, "without descriptors the thread waits, and does not spin: %llu ms of 500",
+	   (unsigned long long)(cpu_ms() - before));
+	setrlimit(RLIMIT_NOFILE, &was);
+	(void)!read(fd, buf, sizeof(buf) - 1);
+	ok(strstr(buf, "\"ok\":true"), "and answers when there is one: %.20s", buf);
+	close(fd);
+}
+
 static void paths(const struct log *log)
 {
 	struct control *again = NULL, *none = NULL;
@@ -207,6 +243,7 @@ int main(void)
 	too_long();
 	stranger();
 	paths(NULL);
+	few_descriptors();
 	crowd();
 	control_reload(c);
 	answers("after a reload that had nothing to read");
