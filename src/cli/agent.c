@@ -381,6 +381,7 @@ static int serve(struct agent *a, const struct io_addr *addr)
 	io_addr_format(io_listener_addr(a->listener), text);
 	printf("ready listen=tcp://%s\n", text);
 	fflush(stdout);
+	clearerr(stdout);
 	while (!atomic_load(&stop)) {
 		struct io_sock *sock = a->waiting;
 

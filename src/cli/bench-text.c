@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of bench for people: the verdict first, then the figures it rests on. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/parse.h"
 #include "bench/figures.h"
@@ -59,7 +58,7 @@ static int notes(const struct bench_notes *n)
 {
 	for (unsigned int i = 0; i < n->count; i++)
 		printf("%-14s %s\n", i ? "" : "notes", n->text[i]);
-	return fflush(stdout) == 0 ? CLI_DONE : cli_error("standard output cannot take the report");
+	return cli_output_done();
 }
 
 void bench_repeats_text(struct json_object *doc, unsigned int repeats)

@@ -80,7 +80,17 @@ struct cli_given {
 extern struct cli_given cli_given[];
 extern size_t cli_given_count;
 
-/* "penstock: ..." on stderr; returns CLI_FAILED, or CLI_USAGE. */
+/* First and last thing in main(): see stdio.c. Returns @status, or CLI_FAILED if the output is not out. */
+void cli_stdio_begin(void);
+int cli_stdio_end(int status);
+/* Is all of standard output out? CLI_DONE, or CLI_FAILED when it was said why not, once. */
+int cli_output_done(void);
+/* For who writes to the descriptor: says it, unless the reader has gone. CLI_FAILED. */
+int cli_output_error(int errnum);
+
+/*
+ * "penstock: ..." on stderr, one line whatever is in it; returns CLI_FAILED, or CLI_USAGE.
+ */
 int cli_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 int cli_usage(const char *fmt, ...) PRINTF_LIKE(1, 2);
 

@@ -7,7 +7,6 @@
  */
 #include "cli/clients.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -355,7 +354,7 @@ static int report_text(const struct clients *x, struct json_object *doc)
 			printf("%-24s %s\n", i ? "" : "notes",
 			       json_object_get_string(json_object_array_get_idx(list, i)));
 	}
-	return fflush(stdout) == 0 ? CLI_DONE : cli_error("standard output cannot take the report");
+	return cli_output_done();
 }
 
 static int report(struct clients *x, const char *label)

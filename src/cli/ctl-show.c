@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Status and statistics of a target for people; scripts take --output-format json. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +55,7 @@ static void word(struct json_object *x)
 
 static int done(void)
 {
-	return fflush(stdout) == 0 ? CLI_DONE : cli_error("standard output: %s", strerror(errno));
+	return cli_output_done();
 }
 
 /* ---- status ---------------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
  * penstock ctl: asks a running target on its control socket, and tells it to change. Words become a
  * request by a table; the target judges them, so an error is its own sentence.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,7 +203,7 @@ static int show_change(const struct sub *s, struct json_object *result)
 		       json_object_get_boolean(ctl_get(result, "changed")) ? "" : " (as before)");
 	if (ctl_get(result, "draining"))
 		puts("draining");
-	return fflush(stdout) == 0 ? CLI_DONE : cli_error("standard output: %s", strerror(errno));
+	return cli_output_done();
 }
 
 static int show(const struct sub *s, struct json_object *answer)

@@ -224,7 +224,7 @@ static int read_all(struct verify *x)
 
 	cli_progress_begin(&x->progress, "verify", x->info.bytes);
 	for (uint64_t i = 0; rc == CLI_DONE && pst_dataset_sample(x->ds, i, &s) == 0; i++)
-		rc = read_sample(x, &s, &ahead);
+		rc = ferror(stdout) ? cli_output_done() : read_sample(x, &s, &ahead);
 	cli_progress_end(&x->progress);
 	return rc;
 }
@@ -279,7 +279,7 @@ static int report(struct verify *x, struct json_object *o)
 		else
 			cli_error("%s: %llu of %llu samples failed", x->uri, (unsigned long long)x->failed,
 				  (unsigned long long)x->info.samples);
-		return fflush(stdout) == 0 ? CLI_DONE : cli_error("standard output: %s", strerror(errno));
+		return cli_output_done();
 	}
 	cli_json_str(o, "action", "verify");
 	cli_json_bool(o, "generated", x->generated);

@@ -2,7 +2,6 @@
 /* penstock dataset: options, and what is made without files: create and list. */
 #include "cli/dataset.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,12 +206,32 @@ static int create(const char *uri)
 
 /* ---- list ---------------------------------------------------------------------------------- */
 
+/* As tar -t prints it: a name is one line, and nothing that a terminal would obey. */
+static void print_name(const char *name)
+{
+	for (; *name; name++) {
+		if (*name == '\\')
+			fputs("\\\\", stdout);
+		else if (*name == '\n')
+			fputs("\\n", stdout);
+		else if (*name == '\t')
+			fputs("\\t", stdout);
+		else if ((unsigned char)*name < ' ' || *name == 0x7f)
+			printf("\\%03o", (unsigned char)*name);
+		else
+			putchar(*name);
+	}
+	putchar('\n');
+}
+
 static void list_text(const struct pst_dataset *ds)
 {
 	struct pst_sample s;
 
-	for (uint64_t i = 0; pst_dataset_sample(ds, i, &s) == 0; i++)
-		printf("%12llu  %14llu  %s\n", (unsigned long long)s.size, (unsigned long long)s.offset, s.name);
+	for (uint64_t i = 0; pst_dataset_sample(ds, i, &s) == 0; i++) {
+		printf("%12llu  %14llu  ", (unsigned long long)s.size, (unsigned long long)s.offset);
+		print_name(s.name);
+	}
 }
 
 /* Sample by sample: a dataset of millions would not fit into one tree of objects. */
@@ -252,8 +271,7 @@ int dataset_list(const char *uri)
 		rc = cli_error("%s: %s", uri, err.text);
 	} else {
 		(cli_json ? list_json : list_text)(ds);
-		if (fflush(stdout) != 0)
-			rc = cli_error("standard output: %s", strerror(errno));
+		rc = cli_output_done();
 		pst_dataset_close(ds);
 	}
 	cli_volume_close(&v);

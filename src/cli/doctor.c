@@ -2,8 +2,6 @@
 /* penstock doctor: what the machine, and the way to a target, can do. */
 #include "cli/doctor.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/volume.h"
@@ -170,9 +168,7 @@ static int print_json(const struct doctor_facts *f, const struct doctor_report *
 static int print_text(const struct doctor_facts *f, const struct doctor_report *r)
 {
 	doctor_print(f, r, o.verbose);
-	if (fflush(stdout) != 0)
-		return cli_error("standard output: %s", strerror(errno));
-	return CLI_DONE;
+	return cli_output_done();
 }
 
 static int report(const struct doctor_facts *f, const char *uri)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of commands, and the choice among them. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -182,12 +181,10 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	return n < 0 ? CLI_USAGE : c->run(n, argv);
 }
 
-int main(int argc, char **argv)
+static int choose(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "--help";
 
-	/* A reader that goes away is an error of write(2), not the end of the program. */
-	signal(SIGPIPE, SIG_IGN);
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
 		help();
 		return argc > 1 ? CLI_DONE : CLI_USAGE;
@@ -201,4 +198,10 @@ int main(int argc, char **argv)
 			return run(c, argc - 1, argv + 1);
 	}
 	return cli_usage("no command '%s' ('penstock --help' lists them)", name);
+}
+
+int main(int argc, char **argv)
+{
+	cli_stdio_begin();
+	return cli_stdio_end(choose(argc, argv));
 }

@@ -11,15 +11,21 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 
-enum { PROGRESS_INTERVAL_NS = 100000000 };
+enum { PROGRESS_INTERVAL_NS = 100000000, ERROR_MAX = 8192 };
 
 bool cli_json;
 
+/* Names of files and what a peer calls itself may hold anything, newlines and a terminal's commands. */
 static void say(const char *fmt, va_list args)
 {
-	fputs("penstock: ", stderr);
-	vfprintf(stderr, fmt, args);
-	fputc('\n', stderr);
+	char text[ERROR_MAX];
+
+	vsnprintf(text, sizeof(text), fmt, args);
+	for (char *p = text; *p; p++) {
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	}
+	fprintf(stderr, "penstock: %s\n", text);
 }
 
 int cli_error(const char *fmt, ...)
@@ -119,12 +125,10 @@ struct json_object *cli_json_array(struct json_object *o, const char *key)
 
 int cli_json_print(struct json_object *o)
 {
-	int rc = CLI_DONE;
+	const char *text = json_object_to_json_string_ext(
+		o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
+	int rc = puts(text) == EOF ? cli_output_error(errno) : cli_output_done();
 
-	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-						       JSON_C_TO_STRING_NOSLASHESCAPE));
-	if (fflush(stdout) != 0)
-		rc = cli_error("standard output: %s", strerror(errno));
 	json_object_put(o);
 	return rc;
 }

@@ -30,7 +30,7 @@ static int put(const void *data, uint64_t n)
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0)
-			return cli_error("standard output: %s", strerror(errno));
+			return cli_output_error(errno);
 		p += r;
 		n -= (uint64_t)r;
 	}

@@ -274,7 +274,10 @@ static void say_ready(const struct server *s)
 		append(line, &at, i == 0 ? " listen=tcp://" : ",tcp://", addr);
 	}
 	puts(line);
-	fflush(stdout);
+	if (fflush(stdout) != 0)
+		log_event(&s->log, LOG_LEVEL_WARN, "ready_not_printed", LOG_STR("why", strerror(errno)));
+	/* Whoever waits for the line is left in the dark, hosts are not: it is no reason to end. */
+	clearerr(stdout);
 	notify("READY=1");
 }
 
