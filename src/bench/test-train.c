@@ -136,6 +136,8 @@ static void two_accelerators(void)
 	   "the mean over ranks is near that of the sums");
 	is_u64(r.dataset_samples, SAMPLES, "the description of the dataset is no sample");
 	ok(noted("not an MLPerf result") && noted("excluded from time") && noted("below the 3000"), "notes are honest");
+	ok(noted("batches of 3 samples: unet3d on h100 has 7") && noted("steps of 5 ms: unet3d on h100 has 323 ms"),
+	   "and say what is not the workload's");
 	ok(bench_main_path(r.all.path_bytes) == PST_PATH_HOST, "the path is known");
 }
 

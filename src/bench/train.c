@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/parse.h"
 #include "base/util.h"
 #include "bench/probe.h"
 #include "bench/train-impl.h"
@@ -225,6 +226,20 @@ static void note_dataset(const struct train_options *o, struct train_result *r)
 			   o->workload.name, (unsigned long long)o->workload.sample_bytes);
 }
 
+/* What is not as the workload was published, and would go under its name. */
+static void note_changes(const struct workload *w, struct bench_notes *notes)
+{
+	const struct workload *published = workload_find(w->name, w->accelerator);
+	char ours[FORMAT_MAX], theirs[FORMAT_MAX];
+
+	if (published && w->batch != published->batch)
+		bench_note(notes, "batches of %u samples: %s on %s has %u", w->batch, w->name, w->accelerator,
+			   published->batch);
+	if (published && w->compute_ns != published->compute_ns)
+		bench_note(notes, "steps of %s: %s on %s has %s", format_duration(w->compute_ns, ours, sizeof(ours)),
+			   w->name, w->accelerator, format_duration(published->compute_ns, theirs, sizeof(theirs)));
+}
+
 static void note(const struct train *t)
 {
 	const struct train_options *o = t->opts;
@@ -241,6 +256,7 @@ static void note(const struct train *t)
 	if (o->verify)
 		bench_note(notes, "verification is excluded from time, but reading ahead went on during it: "
 				      "waits are shorter than without");
+	note_changes(&o->workload, notes);
 	note_dataset(o, r);
 	if (!r->has_au)
 		bench_note(notes, "no epoch had two steps: there is no utilisation");

@@ -48,7 +48,7 @@ const struct cli_command cli_commands[] = {
 		.arguments = "[options] [tcp://]ADDR[:PORT]",
 		.description = "Reads the discovery log of the controller at ADDR (port 8009 if none is given).",
 		.options = discover_options,
-		.min_arguments = 0,
+		.min_arguments = 1,
 		.max_arguments = 1,
 		.run = cmd_discover,
 	},

@@ -275,6 +275,10 @@ int tar_reader_next(struct tar_reader *r, const void *buf, uint64_t base, uint64
 		/* The volume may end with the archive's last member and nothing behind it. */
 		if (!range_within(r->offset, TAR_BLOCK, r->limit)) {
 			r->ended = true;
+			if (r->header != r->offset)
+				return err_set(err, EBADMSG,
+					       "tar: the member at offset %llu is cut off by the end of the volume",
+					       (unsigned long long)r->header);
 			return r->offset == 0 ? damaged(r, err) : 0;
 		}
 		if (r->offset < base || !range_within(r->offset - base, TAR_BLOCK, n))

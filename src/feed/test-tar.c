@@ -233,6 +233,11 @@ static void damage(void)
 	put_padded("99 path=a\n", 10);
 	refused("a pax record longer than its header", EBADMSG, 1 << 16);
 	begin();
+	add("a", 10);
+	put_block(block('x', "x", "00000000012"));
+	put_padded("10 path=a\n", 10);
+	refused("an extended header with nothing behind it", EBADMSG, length);
+	begin();
 	put_block(block('x', "x", "77777777777"));
 	refused("a pax header of 8 GiB", EBADMSG, 1 << 16);
 	begin();

@@ -111,8 +111,18 @@ static void connect_refused(struct host_queue *q, const struct nvme_cpl *cpl)
 	struct nvme_status st = nvme_cpl_status(cpl);
 	uint32_t dw0 = nvme_cpl_dw0(cpl);
 	int error = -nvme_status_to_errno_fabrics(st);
+	bool parameter = nvme_status_is(st, (enum nvme_sc)NVME_SC_CONNECT_INVALID_PARAM);
 
-	if (nvme_status_is(st, (enum nvme_sc)NVME_SC_CONNECT_INVALID_PARAM))
+	/* The two that are the user's to mend, in the user's words. */
+	if (parameter && dw0 == NVME_CONNECT_INVALID_DATA(subnqn))
+		host_queue_fail(q, error,
+				"Connect refused: %s: there is no subsystem %s at this address ('penstock discover' "
+				"lists those there are)",
+				nvme_status_name_fabrics(st), q->p.config->subnqn);
+	else if (nvme_status_is(st, (enum nvme_sc)NVME_SC_CONNECT_INVALID_HOST))
+		host_queue_fail(q, error, "Connect refused: %s: the target does not let the host %s in",
+				nvme_status_name_fabrics(st), q->p.config->hostnqn);
+	else if (parameter)
 		host_queue_fail(q, error, "Connect refused: %s: byte %u of the %s",
 				nvme_status_name_fabrics(st), dw0 & 0xffff,
 				dw0 & 1u << 16 ? "data" : "command");

@@ -281,14 +281,19 @@ void host_queue_close_term(struct host_queue *q)
 void host_queue_protocol_error(struct host_queue *q)
 {
 	const struct tcp_error *e = tcp_rx_error(&q->rx);
+	bool stranger = q->state == HOST_QUEUE_IC;
 
 	q->counts->protocol_errors++;
 	q->state = HOST_QUEUE_TERM;
 	q->term.head_len = 0;
 	io_defer_cancel(&q->flush);
 	/* First of all: what is taken back below may end I/O, and its owner may start more. */
-	host_queue_fail(q, EPROTO, "the controller broke the protocol: %s in a %s (%s)", e->reason,
-			tcp_pdu_name(e->header[0]), tcp_fes_name(e->fes));
+	if (stranger)
+		host_queue_fail(q, EPROTO, "what answers there does not speak NVMe/TCP: %s in place of an ICResp",
+				e->reason);
+	else
+		host_queue_fail(q, EPROTO, "the controller broke the protocol: %s (PDU type %s, %s)", e->reason,
+				tcp_pdu_name(e->header[0]), tcp_fes_name(e->fes));
 	if (e->fes == TCP_FES_NONE || io_timer_start(q->loop, &q->timer, TERM_NS) < 0)
 		close_stream(q, true);
 	else
