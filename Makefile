@@ -5,6 +5,7 @@
 #	make test	installs what is missing (Debian), builds twice, runs all tests
 #	make demo	the same build, then a tour that ends in figures
 #	make install	to PREFIX (/usr/local), below DESTDIR if that is set
+#	make uninstall	removes what the last install put there
 #	make check	the quick tests of the release build, installing nothing
 #	make clean	removes build/
 #
@@ -55,10 +56,16 @@ demo:
 	@ninja -C $(RELEASE) src/cli/penstock >&2
 	@tests/demo.sh $(RELEASE)
 
+# An earlier build may have been configured for another prefix.
 install: all
+	@$(MESON) configure $(RELEASE) -Dprefix=$(PREFIX)
+	ninja -C $(RELEASE)
 	$(MESON) install --no-rebuild -C $(RELEASE)
+
+uninstall:
+	ninja -C $(RELEASE) uninstall
 
 clean:
 	rm -rf build
 
-.PHONY: all setup test check demo install clean
+.PHONY: all setup test check demo install uninstall clean

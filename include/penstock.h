@@ -42,7 +42,20 @@ extern "C" {
 #define PST_VERSION_PATCH 0
 
 #define PST_API __attribute__((visibility("default")))
+#ifndef __cplusplus
 #define PST_OPTIONS(var) { .struct_size = sizeof(var) }
+#else
+} /* extern "C" */
+template <typename T> static inline T pst_options_of()
+{
+	T options = T();
+
+	options.struct_size = sizeof(T);
+	return options;
+}
+extern "C" {
+#define PST_OPTIONS(var) pst_options_of<__typeof__(var)>()
+#endif
 
 /* "0.1.0" of the library in use. */
 PST_API const char *pst_version(void);
@@ -58,7 +71,7 @@ struct pst_context;
 
 enum pst_mode {
 	PST_MODE_THREADED,
-	PST_MODE_POLLED,
+	PST_MODE_POLLED
 };
 
 struct pst_context_options {
@@ -71,6 +84,10 @@ struct pst_context_options {
 	const char *hostid;        /* UUID; NULL: /etc/nvme/hostid, or from hostnqn */
 };
 
+/*
+ * @opts NULL: defaults. Starts the I/O threads, connects to nothing. -EINVAL: an option; -ENOMEM;
+ * -EMFILE and what else making a thread, a ring or a descriptor may say.
+ */
 PST_API int pst_context_new(const struct pst_context_options *opts, struct pst_context **ret_ctx,
 			    struct pst_error *err);
 /* Every volume, memory and dataset of it must be closed before. */
@@ -85,7 +102,7 @@ struct pst_memory;
 enum pst_memory_kind {
 	PST_MEMORY_HOST,     /* ordinary memory */
 	PST_MEMORY_EMULATED, /* an emulated accelerator's memory: no CPU address */
-	PST_MEMORY_CUDA,     /* memory of a GPU: no CPU address */
+	PST_MEMORY_CUDA      /* memory of a GPU: no CPU address */
 };
 
 /* Which way the bytes of a request really went. */
@@ -95,12 +112,15 @@ enum pst_path {
 	PST_PATH_STAGED,   /* through a pinned staging ring, copied by the accelerator's driver */
 	PST_PATH_GDR,      /* GPUDirect RDMA */
 	PST_PATH_GDS,      /* GPUDirect Storage (cuFile) */
-	PST_PATH_EMULATED, /* staging ring, then an emulated copy engine */
+	PST_PATH_EMULATED  /* staging ring, then an emulated copy engine */
 };
 
 PST_API const char *pst_path_name(enum pst_path path);
 
-/* Registers memory that the caller owns and keeps until pst_memory_free(). */
+/*
+ * Registers memory that the caller owns and keeps until pst_memory_free(). -EINVAL: no address, or no
+ * bytes.
+ */
 PST_API int pst_memory_host(struct pst_context *ctx, void *ptr, size_t size,
 			    struct pst_memory **ret_mem, struct pst_error *err);
 /* Allocates host memory, page-aligned. */
@@ -156,9 +176,10 @@ PST_API uint64_t pst_memory_device_ptr(const struct pst_memory *mem);
 PST_API size_t pst_memory_size(const struct pst_memory *mem);
 /* CPU address, or NULL where there is none. */
 PST_API void *pst_memory_ptr(const struct pst_memory *mem);
-/* Copies out of or into any kind of memory, blocking: for checking contents. */
+/* Copies out of or into any kind of memory, blocking: for checking contents. -EINVAL: outside of it. */
 PST_API int pst_memory_copy_out(struct pst_memory *mem, size_t offset, void *dst, size_t n);
 PST_API int pst_memory_copy_in(struct pst_memory *mem, size_t offset, const void *src, size_t n);
+/* No request may be under way with it. What was registered stays its owner's. */
 PST_API void pst_memory_free(struct pst_memory *mem);
 
 /* ---- volumes ----------------------------------------------------------------------------- */
@@ -303,9 +324,16 @@ PST_API int pst_write_sync(struct pst_volume *vol, struct pst_memory *mem, size_
 			   uint64_t offset, uint64_t length, struct pst_completion *ret_completion);
 PST_API int pst_flush_sync(struct pst_volume *vol, struct pst_completion *ret_completion);
 
-/* Polled: runs the I/O, waiting up to @timeout_ns for something to happen. Returns callbacks made. */
+/*
+ * Polled: runs the I/O, waiting up to @timeout_ns (0: not at all, UINT64_MAX: as long as it takes) for
+ * something to happen. Returns callbacks made. Not from a callback. -EINVAL: the context is threaded.
+ */
 PST_API int pst_poll(struct pst_context *ctx, uint64_t timeout_ns);
-/* Takes up to @max completions of requests made without a callback; waits for at least one. */
+/*
+ * Takes up to @max completions of requests made without a callback; waits up to @timeout_ns for at
+ * least one, as pst_poll() does. Returns how many; 0: none came in time, or no such request is under
+ * way. -EINVAL: @max is below 1.
+ */
 PST_API int pst_wait(struct pst_context *ctx, struct pst_completion *ret_completions, int max,
 		     uint64_t timeout_ns);
 
@@ -322,7 +350,7 @@ struct pst_volume_stats {
 	bool connected;
 };
 
-/* Safe in every state, from any thread. */
+/* Since it was opened. Safe in every state, from any thread. */
 PST_API void pst_volume_stats(const struct pst_volume *vol, struct pst_volume_stats *ret_stats);
 
 /* ---- discovery --------------------------------------------------------------------------- */
@@ -366,6 +394,7 @@ struct pst_sample {
 PST_API int pst_dataset_open(struct pst_volume *vol, struct pst_dataset **ret_dataset,
 			     struct pst_error *err);
 PST_API uint64_t pst_dataset_count(const struct pst_dataset *ds);
+/* -EINVAL: @index is not below the count. */
 PST_API int pst_dataset_sample(const struct pst_dataset *ds, uint64_t index, struct pst_sample *ret_sample);
 /* The first of that name; -ENOENT if there is none. */
 PST_API int pst_dataset_find(const struct pst_dataset *ds, const char *name, uint64_t *ret_index);
@@ -403,6 +432,7 @@ struct pst_records {
  */
 PST_API int pst_dataset_records(struct pst_dataset *ds, const struct pst_records *layout,
 				struct pst_error *err);
+/* No feed of it may be open. The volume stays open. */
 PST_API void pst_dataset_close(struct pst_dataset *ds);
 
 /*
@@ -487,15 +517,23 @@ PST_API int pst_feed_new(struct pst_dataset *ds, struct pst_memory *mem,
 			 const struct pst_feed_options *opts, struct pst_feed **ret_feed,
 			 struct pst_error *err);
 PST_API uint64_t pst_feed_batches(const struct pst_feed *feed); /* per epoch, of this rank */
-/* Begins an epoch: its batches start to be read. The epoch before is abandoned if not at its end. */
+/*
+ * Begins an epoch: its batches start to be read. The epoch before is abandoned if not at its end, and
+ * batches that are still held are taken back: their contents change, and releasing them does nothing.
+ */
 PST_API int pst_feed_start(struct pst_feed *feed, uint64_t epoch);
 /*
- * Waits for the next batch. 1: @ret_batch is there; 0: end of the epoch; -ETIMEDOUT; -EDEADLK: the
- * caller holds every batch there is room for, so none can come; -errno.
+ * Waits for the next batch, up to @timeout_ns (UINT64_MAX: as long as it takes). 1: @ret_batch is there;
+ * 0: end of the epoch; -ETIMEDOUT; -EDEADLK: the caller holds every batch there is room for, so none can
+ * come; -EINVAL: no epoch was started. That a sample could not be read is said in its own .error.
  */
 PST_API int pst_feed_next(struct pst_feed *feed, uint64_t timeout_ns, struct pst_batch *ret_batch);
-/* The batch's memory may be used for another. Batches are released in the order they were given. */
+/*
+ * The batch's memory may be used for another. Batches are released in the order they were given, each
+ * once. A feed is used by one thread at a time.
+ */
 PST_API void pst_feed_release(struct pst_feed *feed, struct pst_batch *batch);
+/* Waits for what is in flight. Its memory and its dataset stay. */
 PST_API void pst_feed_free(struct pst_feed *feed);
 
 #ifdef __cplusplus

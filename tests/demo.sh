@@ -17,10 +17,12 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
+bold= plain=
+[ ! -t 1 ] || { bold=$'\033[1m'; plain=$'\033[0m'; }
 show() {	# the command as one would type it, then its output
-	printf '\n\033[1m$ penstock'
+	printf '\n%s$ penstock' "$bold"
 	printf ' %s' "${@//$URI/\$URI}"
-	printf '\033[0m\n'
+	printf '%s\n' "$plain"
 	"$P" "$@"
 }
 
@@ -39,7 +41,7 @@ done
 port=$(sed -n 's/^ready .*:\([0-9]*\)$/\1/p' "$T/ready")
 [ -n "$port" ] || { echo "demo: the target did not start" >&2; exit 1; }
 URI=nvme+tcp://127.0.0.1:$port/nqn.2026-11.io.penstock:default
-printf '\n\033[1m$ penstock serve memory:4G\033[0m\n'
+printf '\n%s$ penstock serve memory:4G%s\n' "$bold" "$plain"
 cat "$T/ready"
 printf 'URI=%s\n' "$URI"
 
@@ -48,6 +50,9 @@ show info "$URI"
 show dataset create "$URI" --workload unet3d --samples 28 --scale 0.5
 show dataset verify "$URI"
 show bench "$URI" --workload unet3d --accelerator h100 --into emulated --batch 2 --epochs 2 --verify
+echo
+echo "The same with an accelerator that computes fifty times as fast, for which this machine is too slow:"
+show bench "$URI" --workload unet3d --accelerator h100 --into emulated --batch 2 --compute-time 6ms --epochs 2
 show bench "$URI" --io randread --block-size 4k --depth 32 --time 2s --warmup 500ms
 echo
 echo "Next: README.md, 'Five minutes'; then 'penstock serve' on a file or a block device of yours."

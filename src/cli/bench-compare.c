@@ -204,7 +204,7 @@ static int print_text(struct json_object *a, struct json_object *b, char **paths
 		if (differs(a, b, i))
 			printf("differs: %s: %s, %s\n", settings[i], text_at(a, settings[i]), text_at(b, settings[i]));
 	}
-	return fflush(stdout) == 0 ? CLI_DONE : cli_error("standard output cannot take the comparison");
+	return cli_output_done();
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */

@@ -48,6 +48,13 @@ static void each(struct json_object *o, const char *key, void (*fn)(struct json_
 		fn(json_object_array_get_idx(list, i));
 }
 
+static size_t words; /* printed of the present list */
+
+static void listed(struct json_object *x)
+{
+	printf("%s%s", words++ ? "," : "", json_object_get_string(x));
+}
+
 static void word(struct json_object *x)
 {
 	printf(" %s", json_object_get_string(x));
@@ -74,8 +81,9 @@ static void subsystem(struct json_object *x)
 	printf("subsystem   %s serial=%s controllers=%" PRIu64 "%s allow=", ctl_text(x, "nqn"),
 	       ctl_text(x, "serial"), ctl_u64(x, "controllers"), flag(x, "leaving") ? " (leaving)" : "");
 	if (json_object_array_length(ctl_get(x, "allow")) == 0)
-		printf(" none");
-	each(x, "allow", word);
+		printf("none");
+	words = 0;
+	each(x, "allow", listed);
 	putchar('\n');
 }
 

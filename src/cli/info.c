@@ -61,7 +61,7 @@ static int print_text(const struct cli_volume *v)
 	printf("size           %s (%llu bytes, blocks of %u)\n", format_size(i->size_bytes, a, sizeof(a)),
 	       (unsigned long long)i->size_bytes, i->block_bytes);
 	printf("access         %s%s\n", i->read_only ? "read-only" : "read and write",
-	       i->volatile_cache ? ", durable after a flush" : "");
+	       i->volatile_cache && !i->read_only ? ", durable after a flush" : "");
 	printf("transfer       %s at most", format_size(i->max_transfer_bytes, a, sizeof(a)));
 	printf(", %s preferred\n", format_size(i->optimal_bytes, a, sizeof(a)));
 	printf("uuid           %s\n", uuid);

@@ -55,7 +55,7 @@ const struct cli_option serve_options[] = {
 	  "address for the discovery log, where hosts reach it by another one", NULL },
 	{ "nqn", 'n', CLI_TEXT, &given.nqn, "NQN",
 	  "name of the subsystem (default " CONFIG_DEFAULT_NQN ")", NULL },
-	{ "allow", 'a', CLI_LIST, &given.allow, "HOSTNQN|any",
+	{ "allow", 'a', CLI_LIST, &given.allow, "HOSTNQN|any|none",
 	  "host that may connect; may be repeated (default: any, on loopback only)", NULL },
 	{ "serial", 0, CLI_TEXT, &given.serial, "TEXT", "serial number (default: from the NQN)", NULL },
 	{ "model", 0, CLI_TEXT, &given.model, "TEXT", "model name (default Penstock)", NULL },

@@ -317,14 +317,19 @@ void pst_feed_release(struct pst_feed *f, struct pst_batch *batch)
 {
 	struct feed_batch *b = batch->priv;
 
-	pthread_mutex_lock(&f->lock);
-	INVARIANT(b->given && b->number == f->next_free);
-	place_free_to(&f->place, b->end);
-	b->given = false;
-	f->next_free++;
-	issue(f, NULL);
-	pthread_mutex_unlock(&f->lock);
+	if (!b)
+		return;
 	batch->priv = NULL;
+	pthread_mutex_lock(&f->lock);
+	/* Otherwise an epoch that was started meanwhile has taken it back. */
+	if (b->given && batch->epoch == f->epoch) {
+		INVARIANT(b->number == f->next_free);
+		place_free_to(&f->place, b->end);
+		b->given = false;
+		f->next_free++;
+		issue(f, NULL);
+	}
+	pthread_mutex_unlock(&f->lock);
 }
 
 /* ---- epochs, life -------------------------------------------------------------------------- */
@@ -350,8 +355,10 @@ int pst_feed_start(struct pst_feed *f, uint64_t epoch)
 	stall_end(&f->stall);
 	f->next_issue = f->next_give = f->next_free = 0;
 	f->placed = false;
-	for (uint32_t i = 0; i < f->ring_size; i++)
+	for (uint32_t i = 0; i < f->ring_size; i++) {
 		f->ring[i].number = UINT64_MAX;
+		f->ring[i].given = false;
+	}
 	issue(f, NULL);
 	pthread_mutex_unlock(&f->lock);
 	return 0;

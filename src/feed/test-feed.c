@@ -206,6 +206,15 @@ static void held(void)
 	is_i64(pst_feed_next(r.feed, UINT64_MAX, &b[2]), -EDEADLK, "a third has no place, and waiting would never end");
 	pst_feed_release(r.feed, &b[0]);
 	is_i64(pst_feed_next(r.feed, UINT64_MAX, &b[2]), 1, "and comes when the first is given back");
+	is_i64(pst_feed_start(r.feed, 1), 0, "another epoch begins with two batches held");
+	pst_feed_release(r.feed, &b[2]);
+	pst_feed_release(r.feed, &b[1]);
+	ok(pst_feed_next(r.feed, UINT64_MAX, &b[0]) == 1 && pst_feed_next(r.feed, UINT64_MAX, &b[1]) == 1 &&
+		   b[0].number == 0 && b[0].epoch == 1,
+	   "which has taken them back: releasing them does nothing");
+	pst_feed_release(r.feed, &b[0]);
+	pst_feed_release(r.feed, &b[0]);
+	is_i64(pst_feed_next(r.feed, UINT64_MAX, &b[2]), 1, "a batch is released once");
 	tear_down(&r);
 }
 

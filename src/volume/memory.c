@@ -49,8 +49,15 @@ int pst_memory_host(struct pst_context *ctx, void *ptr, size_t size, struct pst_
 		    struct pst_error *error)
 {
 	struct err err = ERR_NULL;
-	struct pst_memory *mem = memory_new(ctx, PST_MEMORY_HOST, &err);
-	int rc = mem ? mem_region_register(&mem->region, MEM_HOST, ptr, size, &err) : -ENOMEM;
+	struct pst_memory *mem;
+	int rc;
+
+	if (!ptr || size == 0 || size > UINTPTR_MAX - (uintptr_t)ptr) {
+		err_set(&err, EINVAL, "memory: %p, %zu bytes: expected an address and at least one byte", ptr, size);
+		return pst_error_from(error, &err);
+	}
+	mem = memory_new(ctx, PST_MEMORY_HOST, &err);
+	rc = mem ? mem_region_register(&mem->region, MEM_HOST, ptr, size, &err) : -ENOMEM;
 
 	return memory_finish(mem, rc, ret_mem, error, &err);
 }

@@ -266,6 +266,21 @@ static void stats_add_up(void)
 	tear_down(&r);
 }
 
+static void memory_is_checked(void)
+{
+	struct pst_error err = { 0 };
+	struct pst_memory *mem;
+	struct rig r;
+	char byte;
+
+	set_up(&r, PST_MODE_POLLED, 0, false, "");
+	ok(pst_memory_host(r.ctx, NULL, 10, &mem, &err) == -EINVAL && strstr(err.text, "expected an address"),
+	   "memory nowhere is refused: %s", err.text);
+	is_i64(pst_memory_host(r.ctx, &byte, 0, &mem, NULL), -EINVAL, "and of no bytes");
+	is_i64(pst_memory_host(r.ctx, &byte, SIZE_MAX, &mem, NULL), -EINVAL, "and beyond the last address");
+	tear_down(&r);
+}
+
 static void options_are_checked(void)
 {
 	struct pst_context_options co = { .struct_size = 0 };
@@ -306,6 +321,7 @@ int main(void)
 	callbacks();
 	stats_add_up();
 	options_are_checked();
+	memory_is_checked();
 	unlink(path);
 	return tap_done();
 }
