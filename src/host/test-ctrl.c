@@ -54,7 +54,7 @@ static void in_every_state(void)
 		world_close(&w);
 		world_end(&w);
 	}
-	is_u64(states, 120, "asked and closed at 120 moments of connecting");
+	is_u64(states, 120, "asked and closed at 120 moments of connecting (I010, I020)");
 }
 
 static void refusal(const char *what, int error, void (*knob)(struct fake *f, struct host_config *c))
@@ -268,8 +268,8 @@ static void lost_and_regained(void)
 	world_open(&w, NULL);
 	world_until(&w, HOST_EVENT_LIVE);
 	sim_node_reset(w.f.node);
-	ok(world_until(&w, HOST_EVENT_LOST), "a reset is noticed");
-	ok(world_until(&w, HOST_EVENT_LIVE), "and connected anew");
+	ok(world_until(&w, HOST_EVENT_LOST), "a reset is noticed (X001)");
+	ok(world_until(&w, HOST_EVENT_LIVE), "and connected anew (X001)");
 	host_ctrl_stats(w.ctrl, &s);
 	ok(s.losses == 1 && s.connects == 2, "counted");
 	host_ctrl_reset(w.ctrl);
@@ -290,7 +290,7 @@ static void given_up(void)
 	since = sim_now(w.f.sim);
 	fake_stop(&w.f);
 	world_submit(&w, 0, HOST_IO_READ, 0, 8);
-	ok(world_until(&w, HOST_EVENT_FAILED), "nobody comes back: given up");
+	ok(world_until(&w, HOST_EVENT_FAILED), "nobody comes back: given up (X002)");
 	since = sim_now(w.f.sim) - since;
 	ok(since >= 10 * FAKE_S && since < 12 * FAKE_S, "after the loss timeout");
 	host_ctrl_stats(w.ctrl, &s);

@@ -69,8 +69,8 @@ static void given(void)
 	files("rubbish", "rubbish", NULL);
 	ok(get(NQN_A, UUID_B, &h, NULL) == 0 && !strcmp(h.nqn, NQN_A) && is_id(&h, UUID_B),
 	   "both given: both taken, no file looked at");
-	ok(get(NQN_A, NULL, &h, NULL) == 0 && is_id(&h, UUID_A), "NQN with a UUID: that is the id");
-	ok(get(NULL, UUID_A, &h, NULL) == 0 && !strcmp(h.nqn, NQN_A), "id given: the NQN has it");
+	ok(get(NQN_A, NULL, &h, NULL) == 0 && is_id(&h, UUID_A), "C010: NQN with a UUID: that is the id");
+	ok(get(NULL, UUID_A, &h, NULL) == 0 && !strcmp(h.nqn, NQN_A), "C010: id given: the NQN has it");
 	ok(get(NQN_X, NULL, &h, NULL) == 0 && get(NQN_X, NULL, &again, NULL) == 0 &&
 		   !memcmp(h.id, again.id, 16),
 	   "another NQN: an id made from it, the same each time");

@@ -19,7 +19,7 @@ static void takes(const char *text, const char *want)
 		io_addr_format(&a, out);
 	else
 		diag("%s", err.text);
-	is_str(out, want, "'%s' is %s", text, want);
+	is_str(out, want, "C013: '%s' is %s", text, want);
 }
 
 static void refuses(const char *text)
@@ -28,7 +28,7 @@ static void refuses(const char *text)
 	struct io_addr a = { .len = 77 };
 	int r = io_addr_parse(text, 4420, false, &a, &err);
 
-	ok(r == -EINVAL && err.code == EINVAL && err.text[0] && a.len == 77, "'%s' is refused: %s",
+	ok(r == -EINVAL && err.code == EINVAL && err.text[0] && a.len == 77, "C013: '%s' is refused: %s",
 	   text, err.text);
 }
 

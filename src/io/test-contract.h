@@ -401,7 +401,7 @@ static void contract_reset(const struct contract *c)
 			break;
 	}
 	ok(r == -ECONNRESET,
-	   "%s: a reset behind unread data is found (after %d reads, %" PRId64 ")", c->name, reads,
+	   "X003: %s: a reset behind unread data is found (after %d reads, %" PRId64 ")", c->name, reads,
 	   r);
 	for (reads = 0; reads < 8 && r != 0 && r != -EPIPE; reads++)
 		r = send_some(loop, t.b, "x", 1) > 0 ? 1 : -EPIPE;

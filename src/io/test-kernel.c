@@ -242,12 +242,12 @@ static void check_emfile(void)
 	io_connect(loop, waiter_op(&connecting), io_listener_addr(l), NULL);
 	getrlimit(RLIMIT_NOFILE, &old);
 	limit_fds(&old);
-	is_i64(await(loop, &w), -EMFILE, "%s: no descriptor left for who connects", the_name);
+	is_i64(await(loop, &w), -EMFILE, "X008: %s: no descriptor left for who connects", the_name);
 	io_accept(l, waiter_op(&w));
-	is_i64(await(loop, &w), -EMFILE, "%s: and still none", the_name);
+	is_i64(await(loop, &w), -EMFILE, "X008: %s: and still none", the_name);
 	setrlimit(RLIMIT_NOFILE, &old);
 	io_accept(l, waiter_op(&w));
-	is_i64(await(loop, &w), 0, "%s: until there is", the_name);
+	is_i64(await(loop, &w), 0, "X008: %s: until there is", the_name);
 	await(loop, &connecting);
 	io_sock_close(w.op.sock);
 	io_sock_close(connecting.op.sock);
@@ -256,9 +256,9 @@ static void check_emfile(void)
 	io_accept(l, waiter_op(&w));
 	for (int i = 0; i < 3; i++)
 		io_loop_turn(loop, 1000000);
-	ok(!w.done, "%s: with nobody waiting, no descriptor is no news", the_name);
+	ok(!w.done, "X008: %s: with nobody waiting, no descriptor is no news", the_name);
 	io_connect(loop, waiter_op(&connecting), io_listener_addr(l), NULL);
-	is_i64(await(loop, &connecting), -EMFILE, "%s: connect says it too", the_name);
+	is_i64(await(loop, &connecting), -EMFILE, "X008: %s: connect says it too", the_name);
 	setrlimit(RLIMIT_NOFILE, &old);
 	io_listener_close(l);
 	is_i64(await(loop, &w), -ECANCELED, "%s: closed", the_name);
@@ -291,7 +291,7 @@ static void check_options(void)
 	is_i64(io_fd_tune(fd, true, &opts), 0, "a stream's options");
 	ok(int_option(fd, IPPROTO_TCP, TCP_NODELAY) > 0, "no delay");
 	is_i64(int_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 2, "user timeout, ms, rounded up");
-	ok(int_option(fd, SOL_SOCKET, SO_KEEPALIVE) > 0, "a silent peer is probed");
+	ok(int_option(fd, SOL_SOCKET, SO_KEEPALIVE) > 0, "K002: a silent peer is probed");
 	is_i64(int_option(fd, IPPROTO_TCP, TCP_KEEPIDLE), 60, "... after so many seconds");
 	is_i64(int_option(fd, IPPROTO_TCP, TCP_KEEPINTVL), 10, "... again after fewer");
 	is_i64(int_option(fd, IPPROTO_TCP, TCP_KEEPCNT), 3, "... three times");
@@ -333,10 +333,10 @@ static void check_crowd(void)
 	if (n < N && old.rlim_max < 2 * N + 100)
 		tap_skip("too few descriptors");
 	else
-		is_i64(n, N, "%s: %d silent connections", the_name, N);
+		is_i64(n, N, "X006: %s: %d silent connections", the_name, N);
 	if (n > 0) {
 		send_some(loop, s[n], "x", 1); /* of one in the middle */
-		is_i64(await(loop, &w[n / 2]), 1, "%s: and one that speaks is heard", the_name);
+		is_i64(await(loop, &w[n / 2]), 1, "X006: %s: and one that speaks is heard", the_name);
 	}
 	for (int i = 0; i < n; i++) {
 		io_stream_close(s[2 * i], false);
@@ -432,7 +432,7 @@ static void check_idle(void)
 	} while (end - start < IDLE_NS);
 	used = cpu_ns() - used;
 	ok(used < IDLE_NS / 10 && turns < 2 * IDLE_NS / 10000000,
-	   "%s: %d idle connections cost %" PRIu64 " us of processor in %" PRIu64 " ms, %u turns",
+	   "X007: %s: %d idle connections cost %" PRIu64 " us of processor in %" PRIu64 " ms, %u turns",
 	   the_name, N, used / 1000, (end - start) / 1000000, turns);
 	for (int i = 0; i < N; i++)
 		two_close(&t[i]);

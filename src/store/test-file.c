@@ -29,9 +29,9 @@ static void test_durability(const struct rig *r, const char *mode)
 	run(r, s, STORE_WRITE, 0, 0, 4096, buf);
 	is_u64(hook.count[IO_OP_SYNC] + hook.dsync, 0, "a plain write is just that");
 	run(r, s, STORE_FLUSH, 0, 0, 0, NULL);
-	is_u64(hook.count[IO_OP_SYNC], 1, "a flush reaches the file");
+	is_u64(hook.count[IO_OP_SYNC], 1, "DU1: a flush reaches the file");
 	run(r, s, STORE_WRITE, STORE_FUA, 0, 4096, buf);
-	is_u64(hook.dsync, 1, "a write with FUA is durable by itself");
+	is_u64(hook.dsync, 1, "DU2: a write with FUA is durable by itself");
 	run(r, s, STORE_WRITE, STORE_FUA, 0, 4096, buf + 1);
 	is_u64(hook.dsync, 2, "from unaligned memory too");
 	run(r, s, STORE_COMPARE_WRITE, STORE_FUA, 0, 4096, buf);
@@ -41,7 +41,7 @@ static void test_durability(const struct rig *r, const char *mode)
 	is_u64(hook.dsync, 3 + 16, "and every part of one that comes in parts");
 	hook_set(IO_OP_NONE, 0, 0);
 	run(r, s, STORE_ZERO, STORE_FUA, 0, 4096, NULL);
-	is_u64(hook.count[IO_OP_SYNC], 2, "zero with FUA is followed by a flush");
+	is_u64(hook.count[IO_OP_SYNC], 2, "DU2: zero with FUA is followed by a flush");
 	run(r, s, STORE_ZERO, 0, 0, 4096, NULL);
 	run(r, s, STORE_DISCARD, STORE_FUA, 0, 4096, NULL);
 	is_u64(hook.count[IO_OP_SYNC], 2, "zero without is not");
@@ -177,11 +177,11 @@ static void test_full(const struct rig *r)
 		got = run(r, s, STORE_WRITE, 0, written, 64 << 10, buf);
 		written += got == 0 ? 64 << 10 : 0;
 	} while (got == 0 && written < (4 << 20));
-	is_i64(got, -ENOSPC, "%s: a full file system is ENOSPC", r->name);
+	is_i64(got, -ENOSPC, "DU4: %s: a full file system is ENOSPC", r->name);
 	is_i64(run(r, s, STORE_READ, 0, 0, 64 << 10, buf), 0, "what is there can be read");
 	is_i64(run(r, s, STORE_WRITE, 0, 0, 64 << 10, buf), 0, "and overwritten");
 	is_i64(run(r, s, STORE_DISCARD, 0, 0, 256 << 10, NULL), 0, "after a discard");
-	is_i64(run(r, s, STORE_WRITE, 0, written, 64 << 10, buf), 0, "there is room again");
+	is_i64(run(r, s, STORE_WRITE, 0, written, 64 << 10, buf), 0, "DU4: there is room again");
 	store_free(s);
 	INVARIANT(umount(dir) == 0 && rmdir(dir) == 0);
 	mem_free(buf);

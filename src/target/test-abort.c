@@ -50,7 +50,7 @@ static bool works(void)
 
 static void nothing_there(void)
 {
-	is_u64(do_abort(1, 999), 1, "a command that is not there is not aborted");
+	is_u64(do_abort(1, 999), 1, "E008: a command that is not there is not aborted");
 	is_u64(do_abort(5, 1), 1, "nor one of a queue that is not there");
 	is_u64(do_abort(0xffff, 1), 1, "nor one of a queue there cannot be");
 	is_u64(do_abort(0, 12345), 1, "nor one that is not there on the admin queue");
@@ -65,7 +65,7 @@ static void in_store(void)
 	cid = submit_rw(NVME_NVM_READ, 8);
 	other = submit_rw(NVME_NVM_READ, 8);
 	rig_run(&rig, RIG_MS);
-	is_u64(do_abort(1, cid), 1, "a command in the store is not aborted");
+	is_u64(do_abort(1, cid), 1, "E008: a command in the store is not aborted");
 	rig_store_release(&rig.stores[0]);
 	cpl = peer_finish(&io, cid, buf, sizeof(buf));
 	is_status(&cpl, SUCCESS, "... it runs to its end");
@@ -93,9 +93,9 @@ static void data_outstanding(void)
 	tcp_build_h2c_data(&io.tx, &h, cid, le16_to_cpu(pdu.r2t.ttag), 4096, &iov, 1, 4096, true);
 	peer_pdu(&io, &h);
 	cpl = peer_wait(&io, cid);
-	is_status(&cpl, ABORT_REQUESTED, "when its data has come it ends as aborted");
-	is_u64(rig.stores[0].count[STORE_WRITE], writes, "... and never reached the store");
-	ok(works(), "the connection lives");
+	is_status(&cpl, ABORT_REQUESTED, "E008: when its data has come it ends as aborted");
+	is_u64(rig.stores[0].count[STORE_WRITE], writes, "E008: ... and never reached the store");
+	ok(works(), "T032: the connection lives, and the next command is not aborted");
 }
 
 static void in_capsule(void)
@@ -122,8 +122,8 @@ static void in_capsule(void)
 	peer_bytes(&io, (uint8_t *)all[1].iov_base + 1000, 3096);
 	tcp_tx_sent(&io.tx, all[0].iov_len + all[1].iov_len);
 	cpl = peer_wait(&io, io.cid);
-	is_status(&cpl, ABORT_REQUESTED, "... but when it has arrived");
-	ok(works(), "the connection lives");
+	is_status(&cpl, ABORT_REQUESTED, "E008: ... but when it has arrived");
+	ok(works(), "T032: the connection lives, and the next command is not aborted");
 }
 
 /* Memory is out: commands wait for it, and can be aborted at once. */
@@ -136,7 +136,7 @@ static void no_memory(void)
 	cid = submit_rw(NVME_NVM_READ, 8);
 	next = submit_rw(NVME_NVM_READ, 8);
 	rig_run(&rig, RIG_MS);
-	is_u64(do_abort(1, cid), 0, "a command that waits for memory is aborted");
+	is_u64(do_abort(1, cid), 0, "E008: a command that waits for memory is aborted");
 	cpl = peer_finish(&io, cid, buf, sizeof(buf));
 	is_status(&cpl, ABORT_REQUESTED, "... and says so");
 	rig_give_arena(&rig);
@@ -165,7 +165,7 @@ static void capsule_without_memory(void)
 	cpl = peer_finish(&io, cid, buf, 0);
 	is_status(&cpl, ABORT_REQUESTED, "the other ends as aborted once it is read");
 	rig_give_arena(&rig);
-	ok(works(), "the connection lives");
+	ok(works(), "T032: the connection lives, and the next command is not aborted");
 }
 
 static void completed(void)
@@ -193,13 +193,13 @@ static void events(void)
 		cid[i] = peer_submit(&admin, &cmd, NULL, 0);
 	}
 	rig_run(&rig, RIG_MS);
-	is_u64(do_abort(1, cid[0]), 1, "the same CID on another queue is another command");
+	is_u64(do_abort(1, cid[0]), 1, "E008: the same CID on another queue is another command");
 	nvme_cmd_init_abort(&cmd, 0, cid[0]);
 	peer_submit(&admin, &cmd, NULL, 0);
 	cpl = peer_wait(&admin, cid[0]);
 	is_status(&cpl, ABORT_REQUESTED, "an Asynchronous Event Request is aborted");
 	is_u64(do_abort(0, cid[0]), 1, "... once");
-	is_u64(do_abort(0, admin.cid), 1, "an Abort of itself");
+	is_u64(do_abort(0, admin.cid), 1, "E008: an Abort of itself");
 	nvme_cmd_init_abort(&cmd, 0, cid[1]);
 	peer_submit(&admin, &cmd, NULL, 0);
 	cpl = peer_wait(&admin, cid[1]);

@@ -67,7 +67,7 @@ static void id_ctrl(void)
 	   "ANA: one group, always optimized");
 	ok(le32_to_cpu(id->mnan) > 0 && le32_to_cpu(id->mnan) <= le32_to_cpu(id->nn),
 	   "MNAN, without which Linux refuses ANA");
-	is_u64(le32_to_cpu(id->nn), 256, "NN");
+	is_u64(le32_to_cpu(id->nn), 256, "N004: NN");
 	is_u64(id->acl, TGT_ABORT_LIMIT - 1, "ACL");
 	is_u64(id->aerl, TGT_EVENT_LIMIT - 1, "A002: AERL says what is taken");
 	is_u64(id->elpe, TGT_ERROR_LOG - 1, "ELPE");
@@ -549,8 +549,41 @@ static void events(void)
 		peer_submit(&admin, &cmd, NULL, 0);
 	}
 	cpl = peer_wait(&admin, cid[3]);
-	is_status(&cpl, ABORT_REQUESTED, "A004: a reset ends the requests that wait");
+	is_status(&cpl, ABORT_REQUESTED, "A003: a reset ends the requests that wait");
 	peer_enable(&admin);
+}
+
+/* A004: hosts that go away with requests outstanding, while an event is on its way to them or not. */
+static void events_at_the_end(void)
+{
+	struct target_stats before, after;
+
+	rig_run(&rig, RIG_S);
+	target_stats(rig.target, &before);
+	for (int i = 0; i < 100; i++) {
+		struct nvme_cmd cmd;
+		struct peer a;
+
+		peer_admin(&a, &rig, RIG_NQN);
+		nvme_cmd_init_set_features(&cmd, NVME_FID_ASYNC_EVENT_CONFIG, false, 0, NVME_AEC_NS_ATTRIBUTE);
+		peer_do(&a, &cmd, NULL, 0);
+		for (int k = 0; k < 4; k++) {
+			nvme_cmd_init_async_event(&cmd);
+			peer_submit(&a, &cmd, NULL, 0);
+		}
+		rig_run(&rig, RIG_MS);
+		if (i & 1)
+			change_ns(3);
+		if (i & 2)
+			rig_run(&rig, RIG_MS / 20);
+		peer_close(&a);
+		if (i & 4)
+			change_ns(1);
+	}
+	rig_run(&rig, RIG_S);
+	target_stats(rig.target, &after);
+	ok(after.open == before.open && after.controllers == before.controllers,
+	   "A004: a hundred hosts that went with four event requests each: nothing is left");
 }
 
 /* ---- keep alive ------------------------------------------------------------------------------ */
@@ -611,6 +644,7 @@ int main(void)
 	queues_in_order();
 	opcodes();
 	events();
+	events_at_the_end();
 	keep_alive();
 	peer_close(&admin);
 	rig_end(&rig);

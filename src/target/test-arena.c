@@ -137,11 +137,11 @@ static void hosts(bool control)
 			n++;
 	}
 	ok(n > 0 && host.held[control] <= total_pieces * 3 / 4,
-	   "%d connections of a host hold %u of %u pieces", HOLDERS, host.held[control],
+	   "T006: %d connections of a host hold %u of %u pieces", HOLDERS, host.held[control],
 	   total_pieces);
 	is_u64(tgt_arena_get(&a, &conn[0], 256 << 10, control, &b), TGT_ARENA_OVER, "no more");
 	ok(tgt_arena_get(&a, &other, 256 << 10, control, &b) == TGT_ARENA_OK,
-	   "another host still finds room");
+	   "T006: another host still finds room");
 	tgt_arena_put(&a, &other, &b);
 	for (int i = 0; i < HOLDERS; i++)
 		tgt_arena_put(&a, &conn[i], &held[i]);

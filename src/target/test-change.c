@@ -368,7 +368,7 @@ static void again_and_again(struct host *h)
 	}
 	is_u64(good + gone, 2000, "N001: a thousand times: every write is answered");
 	ok(good > 300 && gone >= 1000, "N001: %u done, %u refused", good, gone);
-	is_i64(settled, 1000, "N001: and every namespace let go of");
+	is_i64(settled, 1000, "N001, A003: and every namespace let go of, an event request or not");
 	told(h, 9, "a thousand changes");
 	released = NULL;
 }

@@ -194,6 +194,7 @@ static void persistent(struct rig *rig)
 		struct nvme_cpl cpl;
 		struct nvme_cmd cmd;
 		struct peer p;
+		bool served = true;
 
 		peer_open(&p, rig, 0);
 		peer_ic(&p, 0, false, false);
@@ -204,9 +205,11 @@ static void persistent(struct rig *rig)
 			rig_run(rig, 990 * RIG_MS);
 			nvme_cmd_init_keep_alive(&cmd);
 			cpl = peer_do(&p, &cmd, NULL, 0);
+			served = served && peer_status(&cpl) == 0;
 		}
 		if (!katos[i])
 			rig_run(rig, 300 * RIG_S);
+		ok(served, "D007: Keep Alive is served, not only taken for traffic");
 		cpl = read_log(&p, 0, 1024, false);
 		is_status(&cpl, SUCCESS, "D007: and 5 minutes later it is still there");
 		peer_close(&p);

@@ -80,11 +80,11 @@ static void reconnect(void)
 	rig.stores[0].hold_writes = false; /* the store is fast again, but for the one it holds */
 	host_up(&new);
 	cid = submit_write(&new.io, 100, 2);
-	ok(silent(&new.io, RIG_S), "the new write waits while the old one is in the store");
+	ok(silent(&new.io, RIG_S), "X014: the new write waits while the old one is in the store");
 	rig_store_release(&rig.stores[0]);
 	cpl = peer_wait(&new.io, cid);
 	is_status(&cpl, SUCCESS, "and goes on when that has ended");
-	is_u64(read_byte(&new.io, 100), 2, "so the later one wins");
+	is_u64(read_byte(&new.io, 100), 2, "X014: so the later one wins");
 	host_down(&new);
 }
 

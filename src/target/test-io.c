@@ -295,14 +295,14 @@ static void sgls(void)
 	cpl = with_sgl(NVME_NVM_READ, nvme_sgl_in_capsule(0, 4096), 0);
 	is_status(&cpl, INVALID_FIELD, "a read into the capsule");
 	cpl = with_sgl(NVME_NVM_WRITE, nvme_sgl_in_capsule(0, 4096), 0);
-	is_status(&cpl, SGL_INVALID_OFFSET, "in-capsule data that is not there");
+	is_status(&cpl, SGL_INVALID_OFFSET, "T030: in-capsule data that is not there");
 	cpl = with_sgl(NVME_NVM_WRITE, nvme_sgl_in_capsule(0, 4096), 4095);
-	is_status(&cpl, SGL_INVALID_OFFSET, "... or not all of it");
+	is_status(&cpl, SGL_INVALID_OFFSET, "T030: ... or not all of it");
 	cpl = with_sgl(NVME_NVM_WRITE, nvme_sgl_in_capsule(UINT64_MAX, 4096), 4096);
 	is_status(&cpl, SGL_INVALID_OFFSET, "... or at the end of the world");
 	fill(out, 8192, 77);
 	cpl = with_sgl(NVME_NVM_WRITE, nvme_sgl_in_capsule(1000, 4096), 8192);
-	is_status(&cpl, SUCCESS, "in-capsule data with an offset");
+	is_status(&cpl, SUCCESS, "T030: in-capsule data with an offset");
 	rw(&io, NVME_NVM_READ, 1, 0, 8, 0, in, 4096);
 	is_mem(in, out + 1000, 4096, "... is taken from there");
 	cpl = with_sgl(NVME_NVM_WRITE, nvme_sgl_transport(4095), 0);
@@ -369,6 +369,19 @@ static void ranges(void)
 		cpl = bare(NVME_NVM_VERIFY, 1, cases[i].slba, cases[i].nlb, 0);
 		is_u64(peer_status(&cpl), want, "E011: Verify");
 	}
+}
+
+/* A001: the opcode of Verify is that of an event request on the admin queue: only the queue tells. */
+static void verify_is_no_event_request(void)
+{
+	unsigned int good = 0;
+
+	for (int i = 0; i < 100; i++) {
+		struct nvme_cpl cpl = bare(NVME_NVM_VERIFY, 1, (uint64_t)i, 8, 0);
+
+		good += peer_status(&cpl) == NVME_SC_SUCCESS;
+	}
+	is_u64(good, 100, "A001: a hundred times Verify on an I/O queue, each answered");
 }
 
 static void nsids(void)
@@ -618,6 +631,7 @@ int main(void)
 	bad_digest();
 	sgls();
 	ranges();
+	verify_is_no_event_request();
 	nsids();
 	flushes();
 	fua();

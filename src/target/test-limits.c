@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/util.h"
 #include "nvme/cmd-admin.h"
+#include "nvme/feature.h"
 #include "nvme/identify.h"
 #include "nvme/log.h"
 #include "target/conn.h"
@@ -124,7 +125,7 @@ static void parked_writes(struct rig *rig)
 	rig_run(rig, 10 * RIG_MS);
 	target_stats(rig->target, &st);
 	ok(st.arena_used <= st.arena_bytes / 2 && st.arena_used > 0,
-	   "T006: 127 MiB of writes hold half of the arena of %llu bytes",
+	   "T006, X010: 127 MiB of writes hold half of the arena of %llu bytes",
 	   (unsigned long long)st.arena_bytes);
 	id = peer_admin(&good_admin, rig, RIG_NQN);
 	peer_io(&good, rig, RIG_NQN, 1, id);
@@ -261,6 +262,48 @@ static void exhausted(struct rig *rig)
 	rig_run(rig, RIG_MS);
 }
 
+/* T031: the end, with a command in the store and one behind it whose capsule has no memory to go to. */
+static void end_with_a_capsule_waiting(struct rig *rig)
+{
+	struct target_stats st;
+	struct nvme_cmd cmd;
+	struct peer a, io;
+	uint16_t id = peer_admin(&a, rig, RIG_NQN);
+
+	peer_io(&io, rig, RIG_NQN, 1, id);
+	rig_take_arena(rig);
+	rig->stores[0].hold = true;
+	for (int i = 0; i < 4; i++) {
+		nvme_cmd_init_rw(&cmd, NVME_NVM_WRITE, 1, 0, 256, 0);
+		cmd.sgl = nvme_sgl_in_capsule(0, 128 * 1024);
+		peer_submit(&io, &cmd, buf, 128 * 1024);
+	}
+	rig_run(rig, RIG_MS);
+	peer_close(&io);
+	peer_close(&a);
+	rig_run(rig, RIG_MS);
+	rig_store_release(&rig->stores[0]);
+	rig_give_arena(rig);
+	rig_run(rig, RIG_S);
+	target_stats(rig->target, &st);
+	ok(st.open == 0 && st.arena_used == 0, "T031: nothing is left of commands that waited when the host went");
+}
+
+/* T022: admin and Fabrics capsules hold 8192 bytes whatever IOCCSZ says (Transport 1.0, 3.3.1). */
+static void admin_capsule(struct peer *a)
+{
+	struct nvme_cmd cmd;
+	struct nvme_cpl cpl;
+
+	nvme_cmd_init_keep_alive(&cmd);
+	cmd.sgl = nvme_sgl_in_capsule(0, 8192);
+	cpl = peer_wait(a, peer_submit(a, &cmd, buf, 8192));
+	is_status(&cpl, SUCCESS, "T022: 8192 bytes in an admin capsule where IOCCSZ has none");
+	nvme_cmd_init_set_features(&cmd, NVME_FID_KEEP_ALIVE, false, 0, 0);
+	cpl = peer_do(a, &cmd, NULL, 0);
+	is_status(&cpl, SUCCESS, "T022: and the stream goes on behind it");
+}
+
 /* T031: a large capsule is no different. */
 static void large_capsule(void)
 {
@@ -289,6 +332,7 @@ static void large_capsule(void)
 	peer_close(&io);
 	rig_store_release(&rig.stores[0]);
 	peer_close(&a);
+	end_with_a_capsule_waiting(&rig);
 	rig_end(&rig);
 
 	rig_init(&rig);
@@ -302,6 +346,7 @@ static void large_capsule(void)
 	is_status(&cpl, SGL_INVALID_OFFSET, "T030: in-capsule data where IOCCSZ has none");
 	cpl = peer_do(&io, &cmd, buf, 512);
 	is_status(&cpl, SUCCESS, "T030: and by R2T on the same connection");
+	admin_capsule(&a);
 	peer_close(&io);
 	peer_close(&a);
 	rig_end(&rig);
@@ -439,7 +484,7 @@ static void no_memory(void)
 		if (open_connections(&rig) != 0)
 			ok(false, "allocation %llu", (unsigned long long)n);
 	}
-	ok(failed > 10, "each of %llu allocations of a session fails once, and nothing is left",
+	ok(failed > 10, "T008: each of %llu allocations of a session fails once, and nothing is left",
 	   (unsigned long long)failed);
 	session(&rig);
 	is_u64(rig.target->subsystems[1]->ctrl_count, 0, "and afterwards no controller");

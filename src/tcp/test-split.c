@@ -123,7 +123,7 @@ static void every_boundary(struct rng *rng)
 			feed(&params, &c, bytes, s.len, &got);
 			wrong += got.hash != want.hash;
 		}
-		is_u64(wrong, 0, "hdgst %d ddgst %d: cut after every one of %zu bytes", digests & 1,
+		is_u64(wrong, 0, "T027: hdgst %d ddgst %d: cut after every one of %zu bytes", digests & 1,
 		       digests >> 1, s.len);
 	}
 }
@@ -149,7 +149,7 @@ static void damaged_streams(struct rng *rng)
 		bad += want.bad_digests;
 		wrong += differing(rng, &params, s.len, &want, 8);
 	}
-	is_u64(wrong, 0, "%d damaged streams: any cut gives the same events", DAMAGED);
+	is_u64(wrong, 0, "T027: %d damaged streams: any cut gives the same events", DAMAGED);
 	ok(failed > 40 && bad > 10, "damage was seen: %u fatal errors, %u data digests", failed,
 	   bad);
 }

@@ -229,7 +229,7 @@ def c006(t):
 
 @book.row('D001', 'the discovery log changes while it is read')
 def d001(t):
-    with t.case('GENCTR moves with every change, events come, and a log between two equal GENCTRs is whole'):
+    with t.case('GENCTR moves with every change, events come (D006), and a log between two equal GENCTRs is whole'):
         with changing(t) as (target, _):
             d = t.keep(hostpeer.Host(bad(target, subnqn=DISCOVERY_NQN), queues=0)).admin
             ends(d.set_feature(AEC, AEC_DISCOVERY), n.OK)

@@ -525,7 +525,7 @@ def e013(t):
             ends(h.admin.get_feature(6), n.OK if vwc else n.INVALID_FIELD)
             ends(h.io[0].command(n.sqe(n.FLUSH, h.io[0].next_cid(), n.ALL_NS)), n.OK)
             h.close()
-    with t.case('a file has one; Flush, and writes with FUA, succeed'):
+    with t.case('a file has one; Flush (DU1), and writes with FUA (DU2), are in it'):
         path = os.path.join(env.target.dir, 'flushed.img')
         with env.fresh(t, namespaces=('file:%s,size=1M' % path,)) as target:
             h = t.keep(hostpeer.Host(target.who()))
