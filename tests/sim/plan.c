@@ -157,6 +157,20 @@ static void draw_more_faults(struct plan *p, struct rng *rng)
 	}
 }
 
+/* In a third of all runs; with numbers of their own, so that the other plans stay as they are. */
+static void draw_rivals(struct plan *p)
+{
+	struct rng rng;
+
+	rng_init(&rng, p->seed ^ UINT64_C(0x726976616c73));
+	if (!one_in(&rng, 3))
+		return;
+	p->rival_ops = (unsigned int)scale(&rng, 20, 300);
+	p->rival_think_ns = one_in(&rng, 2) ? 0 : scale(&rng, 100000, 50 * MS);
+	/* What one host does to itself is little. */
+	p->hosts = one_in(&rng, 4) ? p->hosts : 2;
+}
+
 /*
  * Work must be able to finish: what is in flight at once has to go through a stream within the time
  * limit of a command, when nothing goes wrong. A stream carries a buffer per round trip.
@@ -193,6 +207,7 @@ void plan_draw(struct plan *p, uint64_t seed)
 		draw_haste(p, &rng);
 	/* A delay lasts: it is no fault that heals. */
 	p->host.io_timeout_ns = MAX(p->host.io_timeout_ns, 4 * p->delay_ns);
+	draw_rivals(p);
 	widen_streams(p);
 	draw_more_faults(p, &rng);
 }
@@ -228,6 +243,8 @@ void plan_print(const struct plan *p, FILE *to)
 		"us\n",
 		p->ops, p->slots, p->max_nlb, p->weight_read, p->weight_write, p->weight_zero,
 		p->weight_trim, p->weight_flush, p->fua_ppm, p->think_max_ns / 1000);
+	if (p->rival_ops)
+		fprintf(to, "  rivals: ops=%u think=%" PRIu64 "us\n", p->rival_ops, p->rival_think_ns / 1000);
 	fprintf(to, "  blows: %u within %" PRIu64 "ms, down %" PRIu64 "ms:", p->blows,
 		p->blow_max_ns / MS, p->down_max_ns / MS);
 	for (int i = 0; i < BLOW_COUNT; i++)

@@ -50,6 +50,9 @@ struct plan {
 	uint32_t fua_ppm;
 	uint64_t think_max_ns; /* between operations */
 
+	unsigned int rival_ops; /* of each host, beside those; 0: none */
+	uint64_t rival_think_ns;
+
 	bool blow[BLOW_COUNT]; /* which exist in this run */
 	unsigned int blows;
 	uint64_t blow_max_ns; /* between them */

@@ -27,7 +27,7 @@ struct run {
 static bool all_over(const struct system *sys)
 {
 	for (unsigned int i = 0; i < sys->plan->hosts; i++)
-		if (!work_over(&sys->host[i].work))
+		if (!work_over(&sys->host[i].work) || !rival_over(&sys->host[i].rival))
 			return false;
 	return true;
 }
@@ -183,10 +183,20 @@ static void finish(struct run *r, const char *what)
 		 strerror(-rc));
 }
 
+/* What is reserved would keep the sweep's flush from being done. */
+static void end_rivals(struct run *r)
+{
+	for (unsigned int i = 0; i < r->plan.hosts; i++)
+		rival_end(&r->sys.host[i].rival);
+	finish(r, "the end of reservations");
+}
+
 static void sweep(struct run *r, bool flush)
 {
 	for (unsigned int i = 0; i < r->plan.hosts; i++)
 		work_sweep(&r->sys.host[i].work, flush);
+	for (unsigned int i = 0; i < r->plan.hosts; i++)
+		rival_sweep(&r->sys.host[i].rival);
 	finish(r, "the sweep");
 }
 
@@ -203,6 +213,7 @@ static void heal_phase(struct run *r)
 	/* What was slow when the faults ended comes to its end, and whoever waits for it. */
 	if (!system_wrong(&r->sys))
 		sim_run_for(r->sim, SETTLE_NS);
+	end_rivals(r);
 	if (!system_wrong(&r->sys))
 		sweep(r, true);
 	if (!r->plan.final_power_cut || system_wrong(&r->sys))
@@ -227,6 +238,12 @@ static void collect(struct run *r)
 		res->failures += r->sys.host[i].work.failed;
 		res->unknowns += r->sys.host[i].work.unknowns;
 	}
+	res->locked = r->sys.shared.locked;
+	res->lost_races = r->sys.shared.lost_races;
+	res->reserved = r->sys.shared.reserved;
+	res->conflicts = r->sys.shared.conflicts;
+	res->aborted = r->sys.shared.aborted;
+	res->verified = r->sys.shared.verified;
 	res->losses = r->sys.losses;
 	res->requeued = r->sys.requeued;
 	res->fence_waits = r->sys.fence_waits;

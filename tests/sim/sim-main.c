@@ -113,6 +113,12 @@ static void add_up(const struct run_result *res)
 	total.sum.losses += res->losses;
 	total.sum.requeued += res->requeued;
 	total.sum.fence_waits += res->fence_waits;
+	total.sum.locked += res->locked;
+	total.sum.lost_races += res->lost_races;
+	total.sum.reserved += res->reserved;
+	total.sum.conflicts += res->conflicts;
+	total.sum.aborted += res->aborted;
+	total.sum.verified += res->verified;
 	for (int i = 0; i < SIM_FAULT_COUNT; i++)
 		total.sum.hits[i] += res->hits[i];
 	for (int i = 0; i < BLOW_COUNT; i++)
@@ -197,6 +203,9 @@ static void report(double took)
 	diag("%" PRIu64 " operations done, %" PRIu64 " failed, %" PRIu64 " unknown, %" PRIu64
 	     " sent again, %" PRIu64 " associations lost, %" PRIu64 " fence waits",
 	     s->succeeded, s->failures, s->unknowns, s->requeued, s->losses, s->fence_waits);
+	diag("fused: %" PRIu64 " done, %" PRIu64 " refused; %" PRIu64 " reservations, %" PRIu64
+	     " conflicts; %" PRIu64 " aborted, %" PRIu64 " verified",
+	     s->locked, s->lost_races, s->reserved, s->conflicts, s->aborted, s->verified);
 	printf("# faults:");
 	for (int i = 0; i < SIM_FAULT_COUNT; i++)
 		if (s->hits[i])
@@ -234,6 +243,9 @@ static void suite(void)
 	is_u64(total.differs, 0, "the same seed gives the same history");
 	ok(total.sum.losses > 0 && total.sum.requeued > 0 && total.sum.fence_waits > 0,
 	   "associations were lost, operations sent again, and the fence was waited for");
+	ok(total.sum.locked > 0 && total.sum.lost_races > 0 && total.sum.reserved > 0 && total.sum.conflicts > 0,
+	   "fused operations were done and refused, reservations held and run into");
+	ok(total.sum.aborted > 0 && total.sum.verified > 0, "commands were aborted, blocks verified");
 	for (int i = 0; i < BLOW_COUNT; i++)
 		ok(total.sum.blows[i] > 0, "%s happened", plan_blow_name((enum plan_blow)i));
 }

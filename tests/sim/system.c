@@ -35,6 +35,8 @@ const char *system_wrong(const struct system *sys)
 	for (unsigned int i = 0; i < sys->plan->hosts; i++)
 		if (sys->host[i].work.wrong[0])
 			return sys->host[i].work.wrong;
+	if (sys->shared.wrong[0])
+		return sys->shared.wrong;
 	return sys->wrong[0] ? sys->wrong : NULL;
 }
 
@@ -65,7 +67,8 @@ static void doubt(struct system *sys)
 static int open_store(struct system *sys, struct err *err)
 {
 	const struct plan *p = sys->plan;
-	uint64_t bytes = p->blocks * p->block;
+	/* The locks of the rivals are behind the blocks of the load. */
+	uint64_t bytes = (p->blocks + SHARED_LOCKS) * p->block;
 	char spec[192];
 	int n;
 
@@ -148,6 +151,7 @@ static void target_down(struct system *sys)
 void system_target_stop(struct system *sys)
 {
 	sim_note(sys->sim, "target stops");
+	shared_target_gone(&sys->shared, false);
 	target_drain(sys->target, false);
 	target_down(sys);
 }
@@ -160,6 +164,7 @@ void system_target_crash(struct system *sys, enum sim_crash how)
 		oracle_settle(sys->oracle, i);
 	if (how == SIM_CRASH_POWER)
 		oracle_power_cut(sys->oracle);
+	shared_target_gone(&sys->shared, how == SIM_CRASH_POWER);
 	target_drain(sys->target, true);
 	target_down(sys);
 }
@@ -196,6 +201,7 @@ static void make_ctrl(struct system_host *h)
 		return;
 	}
 	work_attach(&h->work, h->loop, h->ctrl);
+	rival_attach(&h->rival, h->loop, h->ctrl);
 }
 
 static void ctrl_closed(void *arg)
@@ -220,10 +226,13 @@ static void close_ctrl(struct system_host *h)
 	h->sys->losses += stats.losses;
 	h->sys->requeued += stats.requeued;
 	work_detach(&h->work);
+	rival_detach(&h->rival);
 	host_ctrl_close(h->ctrl, ctrl_closed, h);
 	h->ctrl = NULL;
 	if (sim_run_until(h->sys->sim, host_is_closed, h, STOP_NS) != 0)
 		wrong(h->sys, "host %u does not come to an end", h->work.host);
+	else if (rival_busy(&h->rival))
+		wrong(h->sys, "host %u ends with a command of its rival not finished", h->work.host);
 	else if (h->work.busy > 0)
 		wrong(h->sys, "host %u ends with %u operations not finished", h->work.host,
 		      h->work.busy);
@@ -285,6 +294,7 @@ void system_init(struct system *sys, const struct plan *plan, struct sim *sim,
 	sys->oracle = oracle;
 	sys->no_fence = no_fence;
 	sys->log = (struct log){ .level = LOG_LEVEL_DEBUG, .sink = sim_log_sink, .ctx = sim };
+	shared_init(&sys->shared, plan->block);
 	sys->target_node = sim_node_new(sim, "target");
 	system_target_up(sys);
 	for (unsigned int i = 0; i < plan->hosts; i++) {
@@ -293,7 +303,8 @@ void system_init(struct system *sys, const struct plan *plan, struct sim *sim,
 		h->sys = sys;
 		h->node = sim_node_new(sim, names[i]);
 		snprintf(h->nqn, sizeof(h->nqn), PATTERN, i + 1);
-		work_init(&h->work, plan, sim, oracle, i);
+		work_init(&h->work, plan, sim, oracle, &sys->shared, i);
+		rival_init(&h->rival, plan, &sys->shared, i);
 		system_host_up(h);
 	}
 }
@@ -305,7 +316,9 @@ void system_deinit(struct system *sys)
 		if (system_wrong(sys))
 			return;
 		work_deinit(&sys->host[i].work);
+		rival_deinit(&sys->host[i].rival);
 	}
+	shared_deinit(&sys->shared);
 	if (system_target_is_up(sys))
 		system_target_stop(sys);
 	for (unsigned int i = 0; i < sys->plan->hosts; i++)

@@ -9,6 +9,8 @@
 
 #include "oracle.h"
 #include "plan.h"
+#include "rival.h"
+#include "shared.h"
 #include "work.h"
 
 #define SYSTEM_HOSTS 2
@@ -20,6 +22,7 @@ struct system_host {
 	struct io_loop *loop;
 	struct host_ctrl *ctrl;
 	struct work work;
+	struct rival rival;
 	char nqn[96];
 	bool failed; /* the controller has given up */
 	bool closed;
@@ -30,6 +33,7 @@ struct system {
 	const struct plan *plan;
 	struct sim *sim;
 	struct oracle *oracle;
+	struct shared shared;
 	bool no_fence;
 	struct log log;        /* into the trace */
 	uint64_t syncs_failed; /* when the store was opened */

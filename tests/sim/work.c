@@ -82,6 +82,8 @@ static void slot_done(struct host_io *io)
 	w->busy--;
 	if (!times_are_right(io))
 		wrong(w, s, "the times of an operation do not fit each other");
+	shared_ended(w->shared, w->host, s->shared_start, io->kind != HOST_IO_READ, io->error == 0,
+		     io->error != 0 && nvme_status_is(io->status, NVME_SC_RESERVATION_CONFLICT));
 	s->op.again = io->tries > 1 || outcome == ORACLE_UNKNOWN;
 	oracle_end(w->oracle, &s->op, outcome, s->data);
 	if (outcome == ORACLE_OK) {
@@ -218,6 +220,7 @@ static void slot_submit(struct work_slot *s)
 	s->io.iov = s->iov;
 	s->io.niov = data ? cut(w, s, n) : 0;
 	s->unknowns = w->unknowns;
+	s->shared_start = shared_now(w->shared);
 	s->busy = true;
 	w->busy++;
 	host_submit(w->ctrl, &s->io);
@@ -261,11 +264,12 @@ static void slot_think(struct io_timer *t)
 /* ---- life ------------------------------------------------------------------------------------ */
 
 void work_init(struct work *w, const struct plan *plan, struct sim *sim, struct oracle *oracle,
-	       unsigned int host)
+	       struct shared *shared, unsigned int host)
 {
 	size_t bytes = (size_t)plan->max_nlb * plan->block;
 
-	*w = (struct work){ .plan = plan, .sim = sim, .oracle = oracle, .host = host };
+	*w = (struct work){ .plan = plan, .sim = sim, .oracle = oracle, .shared = shared,
+			   .host = host };
 	rng_init(&w->rng, plan->seed * 2 + host);
 	w->slot = calloc(plan->slots, sizeof(*w->slot));
 	INVARIANT(w->slot != NULL);

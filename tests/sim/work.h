@@ -9,6 +9,7 @@
 
 #include "oracle.h"
 #include "plan.h"
+#include "shared.h"
 
 struct work;
 
@@ -23,12 +24,14 @@ struct work_slot {
 	bool busy;
 	bool redo;         /* of a sweep: its controller gave up before it was answered */
 	uint64_t unknowns; /* of the host, when it began */
+	uint64_t shared_start;
 };
 
 struct work {
 	const struct plan *plan;
 	struct sim *sim;
 	struct oracle *oracle;
+	struct shared *shared;
 	unsigned int host;
 	struct rng rng;
 	struct io_loop *loop;
@@ -46,7 +49,7 @@ struct work {
 };
 
 void work_init(struct work *w, const struct plan *plan, struct sim *sim, struct oracle *oracle,
-	       unsigned int host);
+	       struct shared *shared, unsigned int host);
 /* Nothing may be in flight. */
 void work_deinit(struct work *w);
 
