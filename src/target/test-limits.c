@@ -262,6 +262,33 @@ static void exhausted(struct rig *rig)
 	rig_run(rig, RIG_MS);
 }
 
+/* C011: data has taken all that it may have; admin commands have a part of their own. */
+static void admin_without_data_memory(struct rig *rig)
+{
+	static struct tgt_arena_user users[4096];
+	static struct tgt_buf held[4096];
+	struct tgt_arena *arena = &rig->target->reactors[0].arena;
+	struct nvme_cmd cmd;
+	struct nvme_cpl cpl;
+	struct peer a;
+	int n = 0;
+
+	memset(users, 0, sizeof(users));
+	for (uint32_t bytes = 1 << 20; bytes >= TGT_ARENA_PIECE; bytes /= 2)
+		while (n < (int)ARRAY_SIZE(users) &&
+		       tgt_arena_get(arena, &users[n], bytes, false, &held[n]) == TGT_ARENA_OK)
+			n++;
+	peer_admin(&a, rig, RIG_NQN);
+	a.patience = RIG_S;
+	nvme_cmd_init_identify(&cmd, NVME_CNS_CTRL, 0, 0, 0);
+	cpl = peer_do(&a, &cmd, buf, NVME_IDENTIFY_SIZE);
+	is_status(&cpl, SUCCESS, "C011: Identify while data has taken all that it may");
+	peer_close(&a);
+	while (n-- > 0)
+		tgt_arena_put(arena, &users[n], &held[n]);
+	rig_run(rig, RIG_MS);
+}
+
 /* T031: the end, with a command in the store and one behind it whose capsule has no memory to go to. */
 static void end_with_a_capsule_waiting(struct rig *rig)
 {
@@ -559,6 +586,7 @@ int main(void)
 	greedy_host(&rig, false);
 	greedy_host(&rig, true);
 	exhausted(&rig);
+	admin_without_data_memory(&rig);
 	rig_end(&rig);
 	large_capsule();
 	drain(false);
