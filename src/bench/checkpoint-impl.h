@@ -45,6 +45,7 @@ struct checkpoint {
 	bool abandoned;
 	uint64_t begin_ns;
 	uint64_t end_ns; /* UINT64_MAX: no limit */
+	uint64_t ended_ns; /* before what was saved is read back */
 	struct bench_cost cost_begin;
 	atomic_uint running;
 	atomic_uint done; /* checkpoints, for the live line */

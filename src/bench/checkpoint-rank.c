@@ -243,8 +243,10 @@ void *checkpoint_rank_main(void *arg)
 	gate_arrive(&c->gate);
 	if (!c->abandoned) {
 		run(r);
-		if (r->index == 0)
+		if (r->index == 0) {
 			c->r->all.cost = bench_cost_since(&c->o->target, &c->cost_begin);
+			c->ended_ns = now_of(r);
+		}
 		read_back(r);
 	}
 	mover_close(&r->mover, &r->trouble);

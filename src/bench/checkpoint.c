@@ -327,6 +327,8 @@ static int run_ranks(struct checkpoint *c, struct err *err)
 	c->begin_ns = c->o->target.clock->now();
 	c->end_ns = c->o->time_ns ? c->begin_ns + c->o->time_ns : UINT64_MAX;
 	c->cost_begin = bench_cost_now(&c->o->target);
+	if (c->o->target.series)
+		series_begin(c->o->target.series, c->begin_ns);
 	gate_open(&c->gate);
 	watch(c);
 	for (unsigned int i = 0; i < n; i++)
@@ -346,6 +348,7 @@ static void merge_rank(struct bench_result *all, const struct checkpoint_rank *r
 	all->bytes += m->bytes[write];
 	hist_merge(&all->latency, &rank->duration);
 	bench_timing_add(&all->split, &m->timing);
+	all->split_ops += m->pieces;
 	for (int i = 0; i < BENCH_PATHS; i++)
 		all->path_bytes[i] += m->path_bytes[i];
 	if (all->errors == 0 && m->errors > 0)
@@ -374,6 +377,7 @@ static void collect(struct checkpoint *c)
 	r->all.ns = given_up;
 	for (unsigned int i = 0; i < r->count; i++)
 		r->all.ns += r->ns[i];
+	bench_result_points(&r->all, &c->o->target, c->ended_ns);
 }
 
 static void note(const struct checkpoint *c)
@@ -418,6 +422,16 @@ static int run(struct checkpoint *c, struct err *err)
 	}
 	mem_free(c->ranks);
 	return rc;
+}
+
+void checkpoint_merge(struct checkpoint_result *r, const struct checkpoint_result *run)
+{
+	bench_result_merge(&r->all, &run->all);
+	for (unsigned int i = 0; i < run->count && r->count < CHECKPOINT_COUNT_MAX; i++) {
+		r->ns[r->count] = run->ns[i];
+		r->flush_ns[r->count] = run->flush_ns[i];
+		r->rank_rate[r->count++] = run->rank_rate[i];
+	}
 }
 
 int checkpoint_run(const struct checkpoint_options *opts, struct checkpoint_result *ret_result, struct err *err)

@@ -51,7 +51,7 @@ struct checkpoint_result {
 	/*
 	 * Its time is the sum of the checkpoints' and of what was given up. An op is one rank's part of
 	 * one checkpoint, and its latency from the moment all begin until it is durable (restored: in
-	 * memory).
+	 * memory). The split is that of pieces.
 	 */
 	struct bench_result all;
 	struct model model;	 /* as it was saved */
@@ -67,5 +67,8 @@ struct checkpoint_result {
 
 /* As micro_run(). -EINVAL: the volumes hold no such checkpoint. */
 int checkpoint_run(const struct checkpoint_options *opts, struct checkpoint_result *ret_result, struct err *err);
+
+/* Adds a further run with the same options; of more than CHECKPOINT_COUNT_MAX checkpoints the first are described. */
+void checkpoint_merge(struct checkpoint_result *r, const struct checkpoint_result *run);
 
 #endif

@@ -184,6 +184,8 @@ static int run_threads(struct kv *kv, struct err *err)
 	kv->abandoned = rc < 0;
 	kv->begin_ns = o->target.clock->now() + o->warmup_ns;
 	kv->end_ns = o->time_ns ? kv->begin_ns + o->time_ns : UINT64_MAX;
+	if (o->target.series)
+		series_begin(o->target.series, kv->begin_ns);
 	gate_open(&kv->gate);
 	watch(kv);
 	for (unsigned int i = 0; i < n; i++)
@@ -223,6 +225,20 @@ static void merge_counts(struct kv_counts *c, const struct kv_counts *from)
 	c->tokens[1] += from->tokens[1];
 }
 
+void kv_merge(struct kv_result *r, const struct kv_result *run)
+{
+	bench_result_merge(&r->all, &run->all);
+	merge_counts(&r->counts, &run->counts);
+	for (int i = 0; i < KV_CLASSES; i++) {
+		r->class[i].turns += run->class[i].turns;
+		hist_merge(&r->class[i].turn, &run->class[i].turn);
+		for (int k = 0; k < 2; k++) {
+			r->class[i].bytes[k] += run->class[i].bytes[k];
+			hist_merge(&r->class[i].move[k], &run->class[i].move[k]);
+		}
+	}
+}
+
 static void merge_thread(struct kv_result *r, const struct kv_thread *t)
 {
 	const struct mover *m = &t->mover;
@@ -232,6 +248,7 @@ static void merge_thread(struct kv_result *r, const struct kv_thread *t)
 	merge_counts(&r->counts, &t->counts);
 	all->bytes += m->bytes[0] + m->bytes[1];
 	bench_timing_add(&all->split, &m->timing);
+	all->split_ops += m->pieces;
 	for (int i = 0; i < BENCH_PATHS; i++)
 		all->path_bytes[i] += m->path_bytes[i];
 	if (all->errors == 0 && m->errors > 0)
@@ -257,6 +274,7 @@ static void collect(struct kv *kv)
 	}
 	r->all.ns = ended > kv->begin_ns ? ended - kv->begin_ns : 0;
 	r->all.interrupted = atomic_load(kv->o->target.stop);
+	bench_result_points(&r->all, &kv->o->target, ended);
 }
 
 static void note(const struct kv *kv)

@@ -101,7 +101,7 @@ struct kv_counts {
 };
 
 struct kv_result {
-	struct bench_result all; /* ops are turns, and latencies theirs */
+	struct bench_result all; /* ops are turns, and latencies theirs; the split is that of pieces */
 	struct kv_class class[KV_CLASSES];
 	struct kv_counts counts;
 	uint64_t token_bytes; /* as scaled */
@@ -110,5 +110,8 @@ struct kv_result {
 
 /* As micro_run(). -ENOSPC: not even one conversation has room. */
 int kv_run(const struct kv_options *opts, struct kv_result *ret_result, struct err *err);
+
+/* Adds a further run with the same options. */
+void kv_merge(struct kv_result *r, const struct kv_result *run);
 
 #endif

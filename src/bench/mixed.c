@@ -200,6 +200,24 @@ static bool any_interrupted(const struct mixed_options *o, const struct mixed_ph
 	return false;
 }
 
+static void merge_phase(struct mixed_phase *p, const struct mixed_phase *run)
+{
+	/* A stream that is off, or that an interruption was faster than, has nothing, not even latencies. */
+	if (run->train.all.ns > 0)
+		train_merge(&p->train, &run->train);
+	if (run->checkpoint.all.ns > 0)
+		checkpoint_merge(&p->checkpoint, &run->checkpoint);
+	if (run->micro.all.ns > 0)
+		micro_merge(&p->micro, &run->micro);
+}
+
+void mixed_merge(struct mixed_result *r, const struct mixed_result *run)
+{
+	merge_phase(&r->alone, &run->alone);
+	merge_phase(&r->together, &run->together);
+	r->interrupted = r->interrupted || run->interrupted;
+}
+
 int mixed_run(const struct mixed_options *opts, struct mixed_result *ret_result, struct err *err)
 {
 	unsigned int n = 0;

@@ -41,6 +41,9 @@ struct mixed_result {
 /* The part that all kinds have. */
 const struct bench_result *mixed_of(const struct mixed_phase *p, enum mixed_stream s);
 
+/* Adds a further run with the same options. */
+void mixed_merge(struct mixed_result *r, const struct mixed_result *run);
+
 /* As micro_run(). */
 int mixed_run(const struct mixed_options *opts, struct mixed_result *ret_result, struct err *err);
 

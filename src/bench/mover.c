@@ -86,6 +86,7 @@ int mover_open(struct mover *m, const struct mover_options *opts, struct err *er
 
 	*m = (struct mover){ .o = *opts, .slot_count = opts->depth * opts->queues };
 	m->arrived_tail = &m->arrived;
+	series_part_init(&m->series, opts->target->series);
 	list_init(&m->ended);
 	for (int i = 0; i < MOVER_CLASSES; i++)
 		list_init(&m->waiting[i]);
@@ -98,6 +99,7 @@ int mover_open(struct mover *m, const struct mover_options *opts, struct err *er
 void mover_close(struct mover *m, struct bench_trouble *ret_trouble)
 {
 	bench_trouble_add(ret_trouble, m->vol);
+	series_part_end(&m->series);
 	pst_volume_close(m->vol);
 	pst_memory_free(m->mem);
 	pst_context_free(m->ctx);
@@ -174,6 +176,9 @@ static void arrived(const struct pst_completion *c, void *user)
 	m->bytes[s->move->write] += c->bytes;
 	m->path_bytes[c->path] += c->bytes;
 	bench_timing_add(&m->timing, &c->timing);
+	m->pieces++;
+	if (m->series.to)
+		series_part_add(&m->series, m->o.target->clock->now(), c->timing.total, c->bytes);
 	atomic_fetch_add_explicit(&m->live_bytes, c->bytes, memory_order_relaxed);
 }
 

@@ -74,6 +74,8 @@ struct mover {
 	uint64_t bytes[2]; /* read, written */
 	uint64_t path_bytes[BENCH_PATHS];
 	struct pst_timing timing;
+	uint64_t pieces; /* that timing is of */
+	struct series_part series;
 	_Atomic uint64_t live_bytes;
 	/* always */
 	uint64_t errors;

@@ -26,6 +26,9 @@ void report_fact(struct report *r, const char *name, const char *value);
 
 /* ---- report-parts.c: sections ------------------------------------------------------------------ */
 
+/* A cell with what stands at @path of @o, which itself is element @i of the @list of the document. */
+void report_cell_of(struct report *r, struct json_object *o, const char *list, size_t i, const char *path,
+		    enum figure_unit unit);
 void report_keys(struct report *r);
 void report_split(struct report *r);
 void report_latency(struct report *r);
@@ -33,6 +36,13 @@ void report_repeats(struct report *r);
 void report_sweep(struct report *r);
 /* The figures of plots, every so many. @open: there are no plots. */
 void report_tables(struct report *r, bool open);
+
+/* ---- report-kinds.c: sections that only some kinds have -------------------------------------------- */
+
+void report_checkpoints(struct report *r);
+void report_classes(struct report *r);
+void report_streams(struct report *r);
+void report_clients(struct report *r);
 
 /* ---- report-setup.c: what it was measured on, and how to do it again ------------------------------ */
 

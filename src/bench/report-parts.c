@@ -32,7 +32,7 @@ static void target_cost(struct report *r)
 			 : "the target does not tell it");
 }
 
-static void keys_of_workload(struct report *r)
+static void keys_of_training(struct report *r)
 {
 	key(r, "Utilisation", "workload.au_storage", FIGURE_FRACTION, "charged with nothing but storage");
 	key(r, "As DLIO has it", "workload.au_mlperf", FIGURE_FRACTION, "not an MLPerf result");
@@ -41,10 +41,21 @@ static void keys_of_workload(struct report *r)
 	key(r, "p99", "latency_us.p99", FIGURE_MICROSECONDS, NULL);
 }
 
-static void keys_of_micro(struct report *r)
+static void keys_of_checkpoints(struct report *r)
 {
+	key(r, "A checkpoint", "workload.duration_seconds", FIGURE_SECONDS, "mean, of its slowest rank");
+	key(r, "The longest", "workload.duration_most_seconds", FIGURE_SECONDS, NULL);
+	key(r, "Flush", "workload.flush_seconds", FIGURE_SECONDS, "mean, part of that");
+	key(r, "Throughput", "workload.bytes_per_second", FIGURE_BYTES_PER_SECOND, "of a checkpoint");
+}
+
+/* Everything whose key figures are those that all kinds have. */
+static void keys_of_ops(struct report *r)
+{
+	const struct report_words *w = report_words(r->doc);
+
 	key(r, "Throughput", "bytes_per_second", FIGURE_BYTES_PER_SECOND, NULL);
-	key(r, "I/Os", "iops", FIGURE_PER_SECOND, NULL);
+	key(r, w->op, "iops", FIGURE_PER_SECOND, NULL);
 	key(r, "Latency, p50", "latency_us.p50", FIGURE_MICROSECONDS, NULL);
 	key(r, "p99", "latency_us.p99", FIGURE_MICROSECONDS, NULL);
 }
@@ -65,13 +76,20 @@ static void keys_of_sweep(struct report *r)
 void report_keys(struct report *r)
 {
 	text_add(r->t, "<section class=\"keys\">\n<dl>\n");
-	if (figures_at(r->doc, "points")) {
+	switch (report_kind(r->doc)) {
+	case REPORT_SWEEP:
 		keys_of_sweep(r);
-	} else {
-		if (figures_at(r->doc, "workload"))
-			keys_of_workload(r);
-		else
-			keys_of_micro(r);
+		break;
+	case REPORT_TRAINING:
+		keys_of_training(r);
+		break;
+	case REPORT_CHECKPOINTS:
+		keys_of_checkpoints(r);
+		break;
+	default:
+		keys_of_ops(r);
+	}
+	if (report_kind(r->doc) != REPORT_SWEEP) {
 		key(r, "CPU here", "cpu_seconds_per_gigabyte.client", FIGURE_SECONDS_PER_GIGABYTE, NULL);
 		target_cost(r);
 	}
@@ -86,13 +104,14 @@ void report_split(struct report *r)
 	const char *at = workload ? "workload.stall_split" : "latency_split_us";
 	struct json_object *split = figures_at(r->doc, at), *x;
 	double sum = 0, factor = workload ? 1e6 : 1;
-	char name[64], shown[FIGURE_TEXT_MAX];
+	char name[64], shown[FIGURE_TEXT_MAX], title[64];
 
 	for (int i = 0; i < BENCH_PARTS; i++)
 		sum += MAX(figures_number(split, bench_part_name(i)), 0.0);
 	if (sum <= 0)
 		return;
-	report_section(r, workload ? "What the accelerators waited for" : "Where an I/O spends its time", true);
+	snprintf(title, sizeof(title), "Where %s spend their time", report_words(r->doc)->in_series);
+	report_section(r, workload ? "What the accelerators waited for" : title, true);
 	text_add(r->t, "<div class=\"bar\" aria-hidden=\"true\">");
 	for (int i = 0; i < BENCH_PARTS; i++)
 		text_add(r->t, "<i class=\"p%d\" style=\"width:%.3f%%\"></i>", i,
@@ -112,7 +131,7 @@ void report_split(struct report *r)
 	text_add(r->t, "</table></div>\n<p class=\"soft\">%s</p>\n</section>\n",
 		 workload ? "Accelerator-seconds, first batches of epochs left out; each wait belongs to the request "
 			    "that arrived last."
-			  : "Per I/O, in the mean.");
+			  : "Of one, in the mean.");
 }
 
 /* ---- latency, repeats ------------------------------------------------------------------------ */
@@ -131,11 +150,12 @@ void report_latency(struct report *r)
 {
 	static const char *const keys[] = { "mean", "p50", "p95", "p99", "p99_9", "p99_99", "max" };
 	static const char *const words[] = { "mean", "p50", "p95", "p99", "p99.9", "p99.99", "longest" };
-	bool workload = figures_at(r->doc, "workload") != NULL, mixed = figures_at(r->doc, "read") != NULL;
+	const struct report_words *w = report_words(r->doc);
+	bool mixed = figures_at(r->doc, "read") != NULL;
 
-	report_section(r, workload ? "Waits for a batch" : "Latency", true);
+	report_section(r, w->latency, true);
 	text_add(r->t, "<div class=\"scroll\"><table>\n<tr><th></th><th class=\"n\">%s</th>%s</tr>\n",
-		 workload ? "batches" : "all I/Os",
+		 w->op,
 		 mixed ? "<th class=\"n\">reads</th><th class=\"n\">writes</th>" : "");
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		text_add(r->t, "<tr><th>%s</th>", words[i]);
@@ -191,7 +211,7 @@ void report_repeats(struct report *r)
 
 /* ---- sweep --------------------------------------------------------------------------------- */
 
-static void data_of(struct report *r, struct json_object *o, const char *list, size_t i, const char *path,
+void report_cell_of(struct report *r, struct json_object *o, const char *list, size_t i, const char *path,
 		    enum figure_unit unit)
 {
 	char at[96], shown[FIGURE_TEXT_MAX];
@@ -218,13 +238,13 @@ static void points(struct report *r)
 
 		text_add(r->t, "<tr%s><td class=\"n\">%.0f%s</td>", knee ? " class=\"mark\"" : "",
 			 figures_number(p, "depth"), knee ? ", the knee" : "");
-		data_of(r, p, "points", i, "bytes_per_second", FIGURE_BYTES_PER_SECOND);
-		data_of(r, p, "points", i, "least_bytes_per_second", FIGURE_BYTES_PER_SECOND);
-		data_of(r, p, "points", i, "most_bytes_per_second", FIGURE_BYTES_PER_SECOND);
-		data_of(r, p, "points", i, "iops", FIGURE_PER_SECOND);
-		data_of(r, p, "points", i, "latency_us.p50", FIGURE_MICROSECONDS);
-		data_of(r, p, "points", i, "latency_us.p99", FIGURE_MICROSECONDS);
-		data_of(r, p, "points", i, "cpu_seconds_per_gigabyte.client", FIGURE_SECONDS_PER_GIGABYTE);
+		report_cell_of(r, p, "points", i, "bytes_per_second", FIGURE_BYTES_PER_SECOND);
+		report_cell_of(r, p, "points", i, "least_bytes_per_second", FIGURE_BYTES_PER_SECOND);
+		report_cell_of(r, p, "points", i, "most_bytes_per_second", FIGURE_BYTES_PER_SECOND);
+		report_cell_of(r, p, "points", i, "iops", FIGURE_PER_SECOND);
+		report_cell_of(r, p, "points", i, "latency_us.p50", FIGURE_MICROSECONDS);
+		report_cell_of(r, p, "points", i, "latency_us.p99", FIGURE_MICROSECONDS);
+		report_cell_of(r, p, "points", i, "cpu_seconds_per_gigabyte.client", FIGURE_SECONDS_PER_GIGABYTE);
 		text_add(r->t, "</tr>\n");
 	}
 	text_add(r->t, "</table></div>\n");
@@ -249,7 +269,7 @@ static void feeds(struct report *r)
 
 		text_add(r->t, "<tr><td>%s</td><td>%s</td>", figures_text(f, "workload"),
 			 figures_text(f, "accelerator"));
-		data_of(r, f, "feeds", i, "bytes_per_second_each", FIGURE_BYTES_PER_SECOND);
+		report_cell_of(r, f, "feeds", i, "bytes_per_second_each", FIGURE_BYTES_PER_SECOND);
 		snprintf(at, sizeof(at), "feeds.%zu.accelerators", i);
 		text_add(r->t, "<td class=\"n\"><b>");
 		report_data(r, at, figures_at(f, "accelerators"),

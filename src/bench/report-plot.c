@@ -151,13 +151,17 @@ static void add_runs(struct text *t, struct json_object *doc, const int *columns
 
 static void latency_plot(struct json_object *doc, struct report_plot *p)
 {
-	bool wait = figures_at(doc, "workload") != NULL;
-	struct text *t = begin(p, wait ? "Wait for a batch over time" : "Latency over time",
-			       wait ? "How long the batches that came in each moment were waited for."
-				    : "Of the I/Os that completed in each moment.");
+	struct text *t;
 	double most = most_in(doc, P99);
 	struct unit u = time_unit(most);
 
+	if (report_kind(doc) == REPORT_TRAINING)
+		t = begin(p, "Wait for a batch over time",
+			  "How long the batches that came in each moment were waited for.");
+	else if (report_kind(doc) == REPORT_IO)
+		t = begin(p, "Latency over time", "Of the I/Os that completed in each moment.");
+	else
+		t = begin(p, "Latency over time", "Of the pieces that completed in each moment.");
 	add_runs(t, doc, (const int[]){ P50, P95, P99 }, 3, u.divide);
 	scale_y(t, least_in(doc, P50) / u.divide, most / u.divide);
 	axes(t, "seconds", u.name);
@@ -196,10 +200,16 @@ static void waiting_plot(struct json_object *doc, struct report_plot *p)
 static void distribution_plot(struct json_object *doc, struct report_plot *p)
 {
 	struct json_object *rows = figures_at(doc, "latency_distribution.rows");
-	bool wait = figures_at(doc, "workload") != NULL;
-	struct text *t = begin(p, wait ? "Distribution of waits" : "Latency distribution",
-			       wait ? "Share of the batches that were there within that time."
-				    : "Share of the I/Os that were done within that time.");
+	static const char *const says[REPORT_KINDS] = {
+		[REPORT_IO] = "Share of the I/Os that were done within that time.",
+		[REPORT_TRAINING] = "Share of the batches that were there within that time.",
+		[REPORT_CHECKPOINTS] = "Share of the ranks' parts that were done within that time.",
+		[REPORT_KV] = "Share of the turns that were done within that time.",
+		[REPORT_MIXED] = "Share of inference's reads, all streams together, that were done within that time.",
+		[REPORT_SWEEP] = "",
+	};
+	bool wait = report_kind(doc) == REPORT_TRAINING;
+	struct text *t = begin(p, wait ? "Distribution of waits" : "Latency distribution", says[report_kind(doc)]);
 	size_t n = report_length(rows);
 	double high = MAX(report_cell(rows, n - 1, 1), 0.001), low = MAX(report_cell(rows, 0, 1), high / 1e5);
 	struct unit u = time_unit(report_cell(rows, MIN(n - 1, (size_t)95), 1));
@@ -291,7 +301,7 @@ size_t report_plots(struct json_object *doc, struct report_plot ret[REPORT_PLOTS
 	if (report_length(figures_at(doc, "series")) > 0 && most_in(doc, SECONDS) > 0) {
 		latency_plot(doc, &ret[n++]);
 		throughput_plot(doc, &ret[n++]);
-		if (figures_at(doc, "workload"))
+		if (report_kind(doc) == REPORT_TRAINING)
 			waiting_plot(doc, &ret[n++]);
 	}
 	if (report_length(figures_at(doc, "latency_distribution.rows")) > 0)

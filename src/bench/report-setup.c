@@ -194,13 +194,20 @@ static const char *const set[] = {
 	"workload.name",	 "workload.accelerator", "workload.accelerators",
 	"workload.batch",	 "workload.prefetch",	 "workload.compute_seconds_per_step",
 	"workload.seed",	 "workload.epochs",	 "workload.dataset_samples",
-	"workload.dataset_bytes", NULL,
+	"workload.dataset_bytes", "workload.model", "workload.scale", "workload.ranks", "workload.ranks_of_model",
+	"workload.piece_bytes", "workload.inflight_per_rank", "workload.token_bytes", "workload.users",
+	"workload.threads", "workload.shared_prompts_percent", "workload.last_turns_percent",
+	"workload.decode_reads", "workload.think", "workload.warmup_seconds", "workload.phase_seconds", NULL,
 };
 
 static const char *const came_to[] = {
 	"seconds", "ops", "bytes", "errors", "retries", "reconnects", "verify.samples", "verify.failed",
 	"workload.steps", "workload.samples", "workload.compute_seconds", "workload.stall_seconds",
-	"workload.job_stall_seconds", "workload.first_batch_seconds", "workload.compute_overrun", NULL,
+	"workload.checkpoints", "workload.checkpoint_bytes", "workload.checkpoints_held",
+	"workload.slowest_rank_bytes_per_second", "workload.conversations", "workload.hits", "workload.misses",
+	"workload.dropped", "workload.refused", "workload.tokens_read", "workload.tokens_written",
+	"start_uncertainty_us", "workload.job_stall_seconds", "workload.first_batch_seconds",
+	"workload.compute_overrun", NULL,
 };
 
 /* Lines break between words, not behind the dashes of an option. */

@@ -22,6 +22,37 @@ double report_cell(struct json_object *rows, size_t row, size_t column)
 	return json_object_get_double(report_item(report_item(rows, row), column));
 }
 
+/* ---- kinds --------------------------------------------------------------------------------- */
+
+enum report_kind report_kind(struct json_object *doc)
+{
+	const char *name = figures_text(doc, "workload.name");
+
+	if (strcmp(figures_text(doc, "schema"), "penstock.sweep/1") == 0)
+		return REPORT_SWEEP;
+	if (strncmp(name, "checkpoint-", 11) == 0)
+		return REPORT_CHECKPOINTS;
+	if (strcmp(name, "kv-cache") == 0)
+		return REPORT_KV;
+	if (strcmp(name, "mixed") == 0)
+		return REPORT_MIXED;
+	return *name ? REPORT_TRAINING : REPORT_IO;
+}
+
+const struct report_words *report_words(struct json_object *doc)
+{
+	static const struct report_words words[REPORT_KINDS] = {
+		[REPORT_IO] = { "I/Os", "Latency", "I/Os" },
+		[REPORT_TRAINING] = { "batches", "Waits for a batch", "batches" },
+		[REPORT_CHECKPOINTS] = { "ranks' parts", "A rank's part of a checkpoint", "pieces" },
+		[REPORT_KV] = { "turns", "Turns", "pieces" },
+		[REPORT_MIXED] = { "inference's reads", "Latency of inference's reads", "I/Os" },
+		[REPORT_SWEEP] = { "I/Os", "Latency", "I/Os" },
+	};
+
+	return &words[report_kind(doc)];
+}
+
 /* ---- what everything below is written with ------------------------------------------------------ */
 
 const char *report_emulated(struct json_object *doc)
@@ -100,7 +131,7 @@ void report_fact(struct report *r, const char *name, const char *value)
 
 static bool is_sweep(const struct report *r)
 {
-	return strcmp(figures_text(r->doc, "schema"), "penstock.sweep/1") == 0;
+	return report_kind(r->doc) == REPORT_SWEEP;
 }
 
 static void title(struct report *r)
@@ -196,6 +227,10 @@ void report_page(struct json_object *doc, const struct report_plot *p, size_t n,
 		report_sweep(&r);
 	} else {
 		report_split(&r);
+		report_checkpoints(&r);
+		report_classes(&r);
+		report_streams(&r);
+		report_clients(&r);
 		plots(&r, p, n, without);
 		report_latency(&r);
 		report_repeats(&r);

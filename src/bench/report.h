@@ -44,6 +44,27 @@ void report_csv(struct json_object *table, struct text *ret);
 
 extern const char *const report_style[]; /* ends with NULL */
 
+/* What a document is of. */
+enum report_kind {
+	REPORT_IO, /* a pattern of I/O */
+	REPORT_TRAINING,
+	REPORT_CHECKPOINTS,
+	REPORT_KV,
+	REPORT_MIXED,
+	REPORT_SWEEP,
+	REPORT_KINDS,
+};
+
+/* How a kind is spoken of. */
+struct report_words {
+	const char *op;	       /* "I/Os": whose latencies they are */
+	const char *latency;   /* "Latency" */
+	const char *in_series; /* "I/Os": what a course over time is of */
+};
+
+enum report_kind report_kind(struct json_object *doc);
+const struct report_words *report_words(struct json_object *doc);
+
 /* An element of an array, or of a row of a table; a number, or 0. */
 struct json_object *report_item(struct json_object *list, size_t i);
 double report_cell(struct json_object *rows, size_t row, size_t column);

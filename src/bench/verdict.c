@@ -76,6 +76,20 @@ const char *verdict_split(const struct pst_timing *t, char *buf, size_t n)
 	return buf;
 }
 
+const char *verdict_most(const char *what, const struct pst_timing *t, char *buf, size_t n)
+{
+	uint64_t sum = sum_of(t);
+	int most = 0;
+
+	buf[0] = 0;
+	for (int i = 1; i < BENCH_PARTS; i++)
+		most = bench_part(t, i) > bench_part(t, most) ? i : most;
+	if (sum > 0 && bench_part(t, most) * 2 >= sum)
+		snprintf(buf, n, " %s spends most of its time (%.0f %%) %s.", what,
+			 100.0 * (double)bench_part(t, most) / (double)sum, bench_part_words(most));
+	return buf;
+}
+
 /* ---- micro --------------------------------------------------------------------------------- */
 
 static double per_second(uint64_t n, uint64_t ns)
@@ -89,20 +103,14 @@ static void limit(const struct micro_options *o, const struct micro_result *r, c
 	const struct bench_result *all = &r->all;
 	double threads = (double)all->ns * r->threads;
 	double busy = threads > 0 ? (double)(all->cost.cpu.user_ns + all->cost.cpu.system_ns) / threads : 0;
-	uint64_t sum = sum_of(&all->split);
-	int most = 0;
 
-	buf[0] = 0;
-	for (int i = 1; i < BENCH_PARTS; i++)
-		most = bench_part(&all->split, i) > bench_part(&all->split, most) ? i : most;
 	if (o->rate && per_second(all->ops, all->ns) >= 0.99 * (double)o->rate)
 		snprintf(buf, n, " It kept the rate that was asked for.");
 	else if (busy >= CPU_FULL)
 		snprintf(buf, n, " This machine's CPU limits: %u thread%s doing I/O kept %.1f CPUs busy.", r->threads,
 			 r->threads == 1 ? "" : "s", busy * r->threads);
-	else if (sum > 0 && bench_part(&all->split, most) * 2 >= sum)
-		snprintf(buf, n, " An I/O spends most of its time (%.0f %%) %s.",
-			 100.0 * (double)bench_part(&all->split, most) / (double)sum, bench_part_words(most));
+	else
+		verdict_most("An I/O", &all->split, buf, n);
 }
 
 const char *verdict_micro(const struct micro_options *o, const struct micro_result *r, char *buf, size_t n)

@@ -20,6 +20,9 @@ uint64_t bench_part(const struct pst_timing *t, int part);
 /* "remote 81 %, staging 17 %": parts of at least one percent, the largest first. Returns @buf. */
 const char *verdict_split(const struct pst_timing *t, char *buf, size_t n);
 
+/* " @what spends most of its time (89 %) on the network."; "" where no part is half of it. Returns @buf. */
+const char *verdict_most(const char *what, const struct pst_timing *t, char *buf, size_t n);
+
 /* Both return @buf. */
 const char *verdict_micro(const struct micro_options *o, const struct micro_result *r, char *buf, size_t n);
 const char *verdict_train(const struct train_options *o, const struct train_result *r, char *buf, size_t n);

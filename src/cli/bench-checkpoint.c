@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "bench/verdict.h"
+#include "cli/bench-kind.h"
 #include "cli/bench-more.h"
 #include "cli/scale.h"
 
@@ -95,28 +97,33 @@ static struct summary summarise(const struct checkpoint_result *r)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-static void verdict(const struct checkpoint_options *o, const struct checkpoint_result *r, const struct summary *s)
+static const char *verdict(const struct checkpoint_options *o, const struct checkpoint_result *r, char *buf, size_t n)
 {
-	char size[FORMAT_MAX], time[FORMAT_MAX], rate[FORMAT_MAX];
+	char size[FORMAT_MAX], time[FORMAT_MAX], rate[FORMAT_MAX], most[VERDICT_MAX];
+	struct summary sum = summarise(r), *s = &sum;
 
 	if (r->count == 0) {
-		printf("No checkpoint came to its end.\n\n");
-		return;
+		snprintf(buf, n, "No checkpoint came to its end.");
+		return buf;
 	}
-	printf("A checkpoint of %s is %s %s in %s, %s/s over the path '%s'\n\n",
+	snprintf(buf, n, "A checkpoint of %s is %s %s in %s, %s/s over the path '%s'.%s",
 	       format_size(r->checkpoint_bytes, size, sizeof(size)), o->restore ? "restored" : "saved",
 	       o->restore ? "into memory" : "and durable", format_duration(s->mean_ns, time, sizeof(time)),
 	       format_size((uint64_t)((double)r->checkpoint_bytes * 1e9 / (double)s->mean_ns), rate, sizeof(rate)),
-	       pst_path_name(bench_main_path(r->all.path_bytes)));
+	       pst_path_name(bench_main_path(r->all.path_bytes)),
+	       verdict_most("A piece", &r->all.split, most, sizeof(most)));
+	return buf;
 }
 
-static int report_text(const struct bench_request *q, const struct checkpoint_options *o,
-		       const struct checkpoint_result *r)
+static int report_text(const struct bench_request *q, const void *options, const void *result)
 {
+	const struct checkpoint_options *o = options;
+	const struct checkpoint_result *r = result;
+	char text[VERDICT_MAX];
 	struct summary s = summarise(r);
 	char a[FORMAT_MAX], b[FORMAT_MAX], c[FORMAT_MAX];
 
-	verdict(o, r, &s);
+	printf("%s\n\n", verdict(o, r, text, sizeof(text)));
 	printf("%-14s %s, %u of %u ranks, scale %g\n", "model", r->model.name, r->ranks, model_all_ranks(&r->model),
 	       (double)r->scale_ppm / 1e6);
 	bench_text_volumes(&q->target, &r->all);
@@ -136,13 +143,30 @@ static int report_text(const struct bench_request *q, const struct checkpoint_op
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static int report_json(const struct bench_request *q, const struct checkpoint_options *o,
-		       const struct checkpoint_result *r)
+static void add_judged(struct json_object *one, const void *run)
 {
+	const struct checkpoint_result *r = run;
+	struct summary s = summarise(r);
+	struct json_object *w = cli_json_object(one, "workload");
+
+	/* What there was none of took no time, which would count. */
+	if (r->count > 0)
+		cli_json_double(w, "duration_seconds", (double)s.mean_ns / 1e9);
+	cli_json_u64(w, "checkpoints", r->count);
+}
+
+static struct json_object *report_json(const struct bench_request *q, const void *options, const void *result,
+				       const void *runs)
+{
+	const struct checkpoint_options *o = options;
+	const struct checkpoint_result *r = result;
 	struct json_object *doc = bench_json_begin(q, &r->all), *w, *list;
 	struct summary s = summarise(r);
+	char text[VERDICT_MAX];
 
+	cli_json_str(doc, "verdict", verdict(o, r, text, sizeof(text)));
 	bench_json_figures(doc, &r->all);
+	bench_json_split(doc, &r->all);
 	bench_json_rest(doc, &r->all, o->verify);
 	w = cli_json_object(doc, "workload");
 	cli_json_str(w, "name", o->restore ? "checkpoint-restore" : "checkpoint-save");
@@ -166,25 +190,32 @@ static int report_json(const struct bench_request *q, const struct checkpoint_op
 	list = cli_json_array(w, "durations_seconds");
 	for (unsigned int i = 0; i < r->count; i++)
 		cli_json_double(list, NULL, (double)r->ns[i] / 1e9);
-	return cli_json_print(doc);
+	bench_json_runs(doc, q, &r->all, runs, sizeof(*r), add_judged);
+	return doc;
 }
+
+static int run(const void *options, void *ret_result, struct err *err)
+{
+	return checkpoint_run(options, ret_result, err);
+}
+
+static void merge(void *result, const void *one)
+{
+	checkpoint_merge(result, one);
+}
+
+static const struct bench_kind kind = {
+	.size = sizeof(struct checkpoint_result),
+	.run = run,
+	.merge = merge,
+	.text = report_text,
+	.doc = report_json,
+};
 
 int bench_checkpoint(const struct bench_request *q, const struct bench_common *c)
 {
-	static struct checkpoint_result r;
 	struct checkpoint_options o;
-	struct err err = ERR_NULL;
-	int rc = bench_checkpoint_parse(&o, q, c), printed;
+	int rc = bench_checkpoint_parse(&o, q, c);
 
-	if (rc != CLI_DONE)
-		return rc;
-	rc = checkpoint_run(&o, &r, &err);
-	bench_live_end();
-	if (rc < 0)
-		return cli_error("%s", err_text(&err));
-	if (r.all.path_missed)
-		return bench_path_missed(r.all.path_taken);
-	printed = cli_json ? report_json(q, &o, &r) : report_text(q, &o, &r);
-	rc = bench_judge(&r.all);
-	return rc == CLI_DONE ? printed : rc;
+	return rc == CLI_DONE ? bench_kind_run(q, &kind, &o) : rc;
 }

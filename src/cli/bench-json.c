@@ -11,6 +11,7 @@
 #include "base/hist-text.h"
 #include "bench/figures.h"
 #include "bench/verdict.h"
+#include "cli/bench-kind.h"
 #include "cli/machine.h"
 #include "penstock.h"
 
@@ -203,6 +204,30 @@ static void add_series(struct json_object *o, const struct bench_result *r)
 	}
 }
 
+static const struct bench_result *run_at(const void *runs, size_t size, size_t i)
+{
+	return (const void *)((const char *)runs + i * size);
+}
+
+void bench_json_runs(struct json_object *o, const struct bench_request *q, const struct bench_result *all,
+		     const void *runs, size_t size, bench_judged_fn judged)
+{
+	struct json_object *list = q->repeat > 1 ? cli_json_array(o, "repeats") : NULL, *one;
+
+	for (unsigned int i = 0; list && i < q->repeat; i++) {
+		one = cli_json_object(list, NULL);
+		bench_json_figures(one, run_at(runs, size, i));
+		if (judged)
+			judged(one, run_at(runs, size, i));
+	}
+	add_intervals(o, q);
+	add_distribution(o, q, all);
+	for (unsigned int i = 0; q->target.series && i < q->repeat; i++) {
+		if (run_at(runs, size, i)->point_count > 0)
+			add_series(o, run_at(runs, size, i));
+	}
+}
+
 /* ---- micro --------------------------------------------------------------------------------- */
 
 static void add_micro_options(struct json_object *o, const struct micro_options *m, const struct micro_result *r)
@@ -247,7 +272,7 @@ void bench_json_split(struct json_object *o, const struct bench_result *r)
 struct json_object *bench_micro_doc(const struct bench_request *q, const struct micro_result *r,
 				    const struct micro_result *runs)
 {
-	struct json_object *o = bench_json_begin(q, &r->all), *list;
+	struct json_object *o = bench_json_begin(q, &r->all);
 	char verdict[VERDICT_MAX];
 
 	cli_json_str(o, "verdict", verdict_micro(&q->micro, r, verdict, sizeof(verdict)));
@@ -260,13 +285,7 @@ struct json_object *bench_micro_doc(const struct bench_request *q, const struct 
 	}
 	add_verify(o, q->micro.verify, &r->all.verify);
 	bench_json_end(o, &r->all);
-	list = q->repeat > 1 ? cli_json_array(o, "repeats") : NULL;
-	for (unsigned int i = 0; list && i < q->repeat; i++)
-		bench_json_figures(cli_json_object(list, NULL), &runs[i].all);
-	add_intervals(o, q);
-	add_distribution(o, q, &r->all);
-	for (unsigned int i = 0; q->target.series && i < q->repeat; i++)
-		add_series(o, &runs[i].all);
+	bench_json_runs(o, q, &r->all, runs, sizeof(*runs), NULL);
 	return o;
 }
 
@@ -315,10 +334,15 @@ static void add_workload(struct json_object *o, const struct train_options *t, c
 	cli_json_u64(w, "dataset_bytes", r->dataset_bytes);
 }
 
+static void train_judged(struct json_object *one, const void *run)
+{
+	add_judged(cli_json_object(one, "workload"), run);
+}
+
 struct json_object *bench_train_doc(const struct bench_request *q, const struct train_result *r,
 				    const struct train_result *runs)
 {
-	struct json_object *o = bench_json_begin(q, &r->all), *list;
+	struct json_object *o = bench_json_begin(q, &r->all);
 	char verdict[VERDICT_MAX];
 
 	cli_json_str(o, "verdict", verdict_train(&q->train, r, verdict, sizeof(verdict)));
@@ -326,17 +350,7 @@ struct json_object *bench_train_doc(const struct bench_request *q, const struct 
 	add_verify(o, q->train.verify, &r->all.verify);
 	add_workload(o, &q->train, r);
 	bench_json_end(o, &r->all);
-	list = q->repeat > 1 ? cli_json_array(o, "repeats") : NULL;
-	for (unsigned int i = 0; list && i < q->repeat; i++) {
-		struct json_object *one = cli_json_object(list, NULL);
-
-		bench_json_figures(one, &runs[i].all);
-		add_judged(cli_json_object(one, "workload"), &runs[i]);
-	}
-	add_intervals(o, q);
-	add_distribution(o, q, &r->all);
-	for (unsigned int i = 0; q->target.series && i < q->repeat; i++)
-		add_series(o, &runs[i].all);
+	bench_json_runs(o, q, &r->all, runs, sizeof(*runs), train_judged);
 	return o;
 }
 

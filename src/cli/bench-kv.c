@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "bench/verdict.h"
+#include "cli/bench-kind.h"
 #include "cli/bench-more.h"
 #include "cli/scale.h"
 
@@ -144,25 +146,29 @@ static bool kept(const struct kv_class *c, int i)
 	       hist_percentile(&c->turn, 99) <= kv_targets[i].p99_ns;
 }
 
-static void verdict(const struct kv_result *r)
+static const char *verdict(const struct kv_result *r, char *buf, size_t n)
 {
+	char p95[FORMAT_MAX], p99[FORMAT_MAX], most[192];
 	unsigned int broken = 0, had = 0;
-	char text[FORMAT_MAX];
+	size_t len = 0;
 
 	for (int i = 0; i < KV_CLASSES; i++) {
 		had += r->class[i].turns > 0;
-		if (r->class[i].turns == 0 || kept(&r->class[i], i))
+		if (r->class[i].turns == 0 || kept(&r->class[i], i) || len >= n)
 			continue;
-		printf("%s%s misses its p95 of %s", broken++ ? ", " : "The class ", kv_targets[i].name,
-		       format_duration(kv_targets[i].p95_ns, text, sizeof(text)));
-		printf(" or p99 of %s", format_duration(kv_targets[i].p99_ns, text, sizeof(text)));
+		len += (size_t)snprintf(buf + len, n - len, "%s%s misses its p95 of %s or p99 of %s",
+					broken++ ? ", " : "The class ", kv_targets[i].name,
+					format_duration(kv_targets[i].p95_ns, p95, sizeof(p95)),
+					format_duration(kv_targets[i].p99_ns, p99, sizeof(p99)));
 	}
-	if (broken > 0)
-		printf(".\n\n");
+	verdict_most("A piece", &r->all.split, most, sizeof(most));
+	if (broken > 0 && len < n)
+		snprintf(buf + len, n - len, ".%s", most);
 	else if (had > 0)
-		printf("All classes keep their p95 and p99.\n\n");
+		snprintf(buf, n, "All classes keep their p95 and p99.%s", most);
 	else
-		printf("Nothing was measured.\n\n");
+		snprintf(buf, n, "Nothing was measured.");
+	return buf;
 }
 
 static void class_text(const struct kv_result *r, int i)
@@ -183,12 +189,14 @@ static double per_second(uint64_t n, uint64_t ns)
 	return ns ? (double)n * 1e9 / (double)ns : 0;
 }
 
-static int report_text(const struct bench_request *q, const struct kv_options *o, const struct kv_result *r)
+static int report_text(const struct bench_request *q, const void *options, const void *result)
 {
+	const struct kv_options *o = options;
+	const struct kv_result *r = result;
 	const struct kv_counts *n = &r->counts;
-	char rate[FORMAT_MAX], token[FORMAT_MAX];
+	char rate[FORMAT_MAX], token[FORMAT_MAX], text[VERDICT_MAX];
 
-	verdict(r);
+	printf("%s\n\n", verdict(r, text, sizeof(text)));
 	printf("%-14s %s, %s per token, %u users on %u threads\n", "kv cache", o->model->name,
 	       format_size(r->token_bytes, token, sizeof(token)), o->users, o->threads);
 	bench_text_volumes(&q->target, &r->all);
@@ -247,11 +255,17 @@ static void add_counts(struct json_object *w, const struct kv_counts *n)
 	cli_json_u64(w, "tokens_written", n->tokens[1]);
 }
 
-static int report_json(const struct bench_request *q, const struct kv_options *o, const struct kv_result *r)
+static struct json_object *report_json(const struct bench_request *q, const void *options, const void *result,
+				       const void *runs)
 {
+	const struct kv_options *o = options;
+	const struct kv_result *r = result;
 	struct json_object *doc = bench_json_begin(q, &r->all), *w, *list;
+	char text[VERDICT_MAX];
 
+	cli_json_str(doc, "verdict", verdict(r, text, sizeof(text)));
 	bench_json_figures(doc, &r->all);
+	bench_json_split(doc, &r->all);
 	bench_json_rest(doc, &r->all, o->verify);
 	w = cli_json_object(doc, "workload");
 	cli_json_str(w, "name", "kv-cache");
@@ -278,25 +292,32 @@ static int report_json(const struct bench_request *q, const struct kv_options *o
 	for (int i = 0; i < KV_CLASSES; i++)
 		add_class(list, r, i);
 	add_counts(w, &r->counts);
-	return cli_json_print(doc);
+	bench_json_runs(doc, q, &r->all, runs, sizeof(*r), NULL);
+	return doc;
 }
+
+static int run(const void *options, void *ret_result, struct err *err)
+{
+	return kv_run(options, ret_result, err);
+}
+
+static void merge(void *result, const void *one)
+{
+	kv_merge(result, one);
+}
+
+static const struct bench_kind kind = {
+	.size = sizeof(struct kv_result),
+	.run = run,
+	.merge = merge,
+	.text = report_text,
+	.doc = report_json,
+};
 
 int bench_kv(const struct bench_request *q, const struct bench_common *c)
 {
-	static struct kv_result r;
 	struct kv_options o;
-	struct err err = ERR_NULL;
-	int rc = parse(&o, q, c), printed;
+	int rc = parse(&o, q, c);
 
-	if (rc != CLI_DONE)
-		return rc;
-	rc = kv_run(&o, &r, &err);
-	bench_live_end();
-	if (rc < 0)
-		return cli_error("%s", err_text(&err));
-	if (r.all.path_missed)
-		return bench_path_missed(r.all.path_taken);
-	printed = cli_json ? report_json(q, &o, &r) : report_text(q, &o, &r);
-	rc = bench_judge(&r.all);
-	return rc == CLI_DONE ? printed : rc;
+	return rc == CLI_DONE ? bench_kind_run(q, &kind, &o) : rc;
 }

@@ -8,6 +8,8 @@
 #include "base/parse.h"
 #include "bench/guard.h"
 #include "bench/mixed.h"
+#include "bench/verdict.h"
+#include "cli/bench-kind.h"
 #include "cli/bench-more.h"
 
 static uint64_t or(uint64_t value, uint64_t otherwise)
@@ -54,6 +56,7 @@ static int deal_volumes(struct mixed_options *o, const struct bench_request *q)
 		*of[i] = q->target;
 		of[i]->uris = q->target.uris + (given > 1 ? MIN(n, given - 1) : 0);
 		of[i]->uri_count = 1;
+		of[i]->series = NULL; /* streams at once have no one course */
 		n += o->on[i];
 	}
 	if (given == 1 || given == n)
@@ -215,13 +218,12 @@ static void note(const struct mixed_options *o, const struct mixed_phase *p, str
 }
 
 /* Volumes that are reported: each stream's own, or the one that all share. */
-static void volumes(const struct mixed_options *o, const struct bench_request *q, const struct mixed_phase *p,
-		    struct bench_result *all)
+static void volumes(const struct mixed_options *o, const struct mixed_phase *p, struct bench_result *all)
 {
 	size_t n = 0;
 
 	for (int i = 0; i < MIXED_STREAMS; i++) {
-		if (o->on[i] && n < q->target.uri_count)
+		if (o->on[i])
 			all->info[n++] = mixed_of(p, (enum mixed_stream)i)->info[0];
 	}
 }
@@ -263,26 +265,43 @@ static void stream_text(enum mixed_stream s, const struct mixed_result *r)
 	       format_duration((uint64_t)p99(together), b, sizeof(b)));
 }
 
-static int report_text(const struct bench_request *q, const struct mixed_options *o, const struct mixed_result *r,
-		       const struct bench_result *all)
+/* All that a run comes to. */
+struct outcome {
+	struct bench_result all; /* of what ran together, but errors are those of all */
+	struct mixed_result r;
+};
+
+static const char *verdict(const struct mixed_options *o, const struct outcome *x, char *buf, size_t n)
 {
 	double worst = 2;
 	int which = -1;
 
 	for (int i = 0; i < MIXED_STREAMS; i++) {
-		double keeps = ratio(rate_of(mixed_of(&r->together, (enum mixed_stream)i)),
-				     rate_of(mixed_of(&r->alone, (enum mixed_stream)i)));
+		double keeps = ratio(rate_of(mixed_of(&x->r.together, (enum mixed_stream)i)),
+				     rate_of(mixed_of(&x->r.alone, (enum mixed_stream)i)));
 
 		if (!o->on[i] || keeps >= worst)
 			continue;
 		worst = keeps;
 		which = i;
 	}
-	if (all->ns == 0)
-		printf("It ended before the streams ran together.\n\n");
+	if (x->all.ns == 0 || which < 0)
+		snprintf(buf, n, "It ended before the streams ran together.");
 	else
-		printf("Together, %s keeps the least: %.0f %% of the throughput it has alone.\n\n",
-		       mixed_name((enum mixed_stream)which), 100 * worst);
+		snprintf(buf, n, "Together, %s keeps the least: %.0f %% of the throughput it has alone.",
+			 mixed_name((enum mixed_stream)which), 100 * worst);
+	return buf;
+}
+
+static int report_text(const struct bench_request *q, const void *options, const void *result)
+{
+	const struct mixed_options *o = options;
+	const struct outcome *x = result;
+	const struct bench_result *all = &x->all;
+	const struct mixed_result *r = &x->r;
+	char text[VERDICT_MAX];
+
+	printf("%s\n\n", verdict(o, x, text, sizeof(text)));
 	bench_text_volumes(&q->target, all);
 	for (int i = 0; i < MIXED_STREAMS; i++) {
 		if (o->on[i])
@@ -347,11 +366,17 @@ static void stream_json(struct json_object *list, enum mixed_stream s, const str
 	cli_json_double(x, "p99_ratio", ratio(p99(together), p99(alone)));
 }
 
-static int report_json(const struct bench_request *q, const struct mixed_options *o, const struct mixed_result *r,
-		       const struct bench_result *all)
+static struct json_object *report_json(const struct bench_request *q, const void *options, const void *result,
+				       const void *runs)
 {
+	const struct mixed_options *o = options;
+	const struct outcome *x = result;
+	const struct bench_result *all = &x->all;
+	const struct mixed_result *r = &x->r;
 	struct json_object *doc = bench_json_begin(q, all), *w, *list;
+	char text[VERDICT_MAX];
 
+	cli_json_str(doc, "verdict", verdict(o, x, text, sizeof(text)));
 	bench_json_figures(doc, all);
 	bench_json_rest(doc, all, o->train.verify || o->checkpoint.verify);
 	w = cli_json_object(doc, "workload");
@@ -362,7 +387,8 @@ static int report_json(const struct bench_request *q, const struct mixed_options
 		if (o->on[i])
 			stream_json(list, (enum mixed_stream)i, o, r);
 	}
-	return cli_json_print(doc);
+	bench_json_runs(doc, q, all, runs, sizeof(*x), NULL);
+	return doc;
 }
 
 /* ---- running ------------------------------------------------------------------------------- */
@@ -381,16 +407,9 @@ static enum pst_path missed(const struct mixed_options *o, const struct mixed_re
 	return PST_PATH_NONE;
 }
 
-static int end(const struct bench_request *q, const struct mixed_options *o, const struct mixed_result *r,
-	       struct bench_result *all)
+/* What was wrong before is wrong. */
+static void add_errors(const struct mixed_options *o, const struct mixed_result *r, struct bench_result *all)
 {
-	enum pst_path path = missed(o, r);
-	int printed, rc;
-
-	if (path != PST_PATH_NONE)
-		return bench_path_missed(path);
-	total(o, &r->together, all);
-	/* What was wrong before is wrong. */
 	for (int i = 0; i < MIXED_STREAMS; i++) {
 		const struct bench_result *alone = mixed_of(&r->alone, (enum mixed_stream)i);
 
@@ -400,27 +419,47 @@ static int end(const struct bench_request *q, const struct mixed_options *o, con
 		if (o->on[i])
 			bench_verify_merge(&all->verify, &alone->verify);
 	}
-	all->interrupted = r->interrupted;
-	note(o, &r->alone, all);
-	volumes(o, q, &r->alone, all);
-	printed = cli_json ? report_json(q, o, r, all) : report_text(q, o, r, all);
-	rc = bench_judge(all);
-	return rc == CLI_DONE ? printed : rc;
 }
+
+static int run(const void *options, void *ret_result, struct err *err)
+{
+	const struct mixed_options *o = options;
+	struct outcome *x = ret_result;
+	int rc = mixed_run(o, &x->r, err);
+
+	if (rc < 0)
+		return rc;
+	total(o, &x->r.together, &x->all);
+	add_errors(o, &x->r, &x->all);
+	x->all.path_taken = missed(o, &x->r);
+	x->all.path_missed = x->all.path_taken != PST_PATH_NONE;
+	x->all.interrupted = x->r.interrupted;
+	note(o, &x->r.alone, &x->all);
+	volumes(o, &x->r.alone, &x->all);
+	return 0;
+}
+
+static void merge(void *result, const void *run)
+{
+	struct outcome *x = result;
+	const struct outcome *one = run;
+
+	bench_result_merge(&x->all, &one->all);
+	mixed_merge(&x->r, &one->r);
+}
+
+static const struct bench_kind kind = {
+	.size = sizeof(struct outcome),
+	.run = run,
+	.merge = merge,
+	.text = report_text,
+	.doc = report_json,
+};
 
 int bench_mixed(const struct bench_request *q, const struct bench_common *c)
 {
 	static struct mixed_options o;
-	struct mixed_result *r = mem_zalloc(sizeof(*r));
-	struct bench_result *all = mem_zalloc(sizeof(*all));
-	struct err err = ERR_NULL;
-	int rc = r && all ? parse(&o, q, c) : cli_error("out of memory");
+	int rc = parse(&o, q, c);
 
-	if (rc == CLI_DONE) {
-		rc = mixed_run(&o, r, &err) < 0 ? cli_error("%s", err_text(&err)) : end(q, &o, r, all);
-		bench_live_end();
-	}
-	mem_free(r);
-	mem_free(all);
-	return rc;
+	return rc == CLI_DONE ? bench_kind_run(q, &kind, &o) : rc;
 }

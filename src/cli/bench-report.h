@@ -31,6 +31,12 @@ extern struct bench_report bench_report;
 /* Runs @q as often as it says, and reports. Returns enum cli_status. */
 int bench_run(struct bench_request *q, bool workload);
 
+/*
+ * Repeats as text, the page where it was asked for, @doc as JSON where that was. Takes @doc; @printed: what
+ * became of the text. Returns enum cli_status.
+ */
+int bench_report_end(const struct bench_request *q, struct json_object *doc, int printed);
+
 /* penstock bench compare A.json B.json */
 int bench_compare(int argc, char **argv);
 

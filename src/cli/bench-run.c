@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs what bench was asked for, as often as it was asked for, and reports all of it together. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "bench/micro.h"
 #include "bench/train.h"
+#include "cli/bench-kind.h"
 #include "cli/bench-report.h"
 #include "cli/machine.h"
 #include "cli/report.h"
@@ -34,8 +36,7 @@ int bench_watch_target(const char *command, struct bench_target *t)
 					    (unsigned long long)bench_report.target_pid);
 }
 
-/* Text or JSON on stdout, the page where it was asked for. Takes @doc. */
-static int report(const struct bench_request *q, struct json_object *doc, int printed)
+int bench_report_end(const struct bench_request *q, struct json_object *doc, int printed)
 {
 	int rc = CLI_DONE;
 
@@ -50,104 +51,144 @@ static int report(const struct bench_request *q, struct json_object *doc, int pr
 	return rc == CLI_DONE ? printed : rc;
 }
 
-/* ---- a pattern of I/O ------------------------------------------------------------------------ */
+/* ---- any kind -------------------------------------------------------------------------------- */
 
-static int end_micro(const struct bench_request *q, const struct micro_result *all, const struct micro_result *runs)
+static int end(const struct bench_request *q, const struct bench_kind *k, const void *options, const void *all,
+	       const void *runs)
 {
+	const struct bench_result *r = all;
 	int printed, rc;
 
-	if (all->all.path_missed)
-		return bench_path_missed(all->all.path_taken);
-	printed = cli_json ? CLI_DONE : bench_micro_text(q, all);
-	printed = report(q, bench_micro_doc(q, all, runs), printed);
-	rc = bench_judge(&all->all);
+	if (r->path_missed)
+		return bench_path_missed(r->path_taken);
+	printed = cli_json ? CLI_DONE : k->text(q, options, all);
+	printed = bench_report_end(q, k->doc(q, options, all, runs), printed);
+	rc = bench_judge(r);
 	return rc == CLI_DONE ? printed : rc;
 }
 
 /* What comes after a run that was interrupted or missed its path is left out. */
-static int run_micro(struct bench_request *q)
+int bench_kind_run(const struct bench_request *request, const struct bench_kind *k, const void *options)
 {
-	struct micro_result *runs = mem_calloc(q->repeat + 1, sizeof(*runs)), *all = runs + q->repeat;
+	struct bench_request q = *request;
+	char *runs = mem_calloc(q.repeat + 1, k->size), *all = runs ? runs + q.repeat * k->size : NULL;
 	struct err err = ERR_NULL;
 	unsigned int n = 0;
 	int rc = runs ? 0 : err_set(&err, ENOMEM, "out of memory");
 
-	for (bool more = true; rc == 0 && more && n < q->repeat; n++) {
+	bench_report.of = q.repeat;
+	for (bool more = true; rc == 0 && more && n < q.repeat; n++) {
+		char *one = runs + n * k->size;
+		const struct bench_result *r = (const void *)one;
+
 		bench_report.now = n + 1;
-		rc = micro_run(&q->micro, &runs[n], &err);
-		more = rc == 0 && !runs[n].all.interrupted && !runs[n].all.path_missed;
+		rc = k->run(options, one, &err);
+		more = rc == 0 && !r->interrupted && !r->path_missed;
 		if (rc == 0 && n == 0)
-			*all = runs[0];
+			memcpy(all, one, k->size);
 		else if (rc == 0)
-			micro_merge(all, &runs[n]);
+			k->merge(all, one);
 	}
 	bench_live_end();
-	q->repeat = n;
-	rc = rc < 0 ? cli_error("%s", err_text(&err)) : end_micro(q, all, runs);
+	q.repeat = n;
+	rc = rc < 0 ? cli_error("%s", err_text(&err)) : end(&q, k, options, all, runs);
 	mem_free(runs);
 	return rc;
 }
+
+/* ---- a pattern of I/O ------------------------------------------------------------------------ */
+
+static int micro_kind_run(const void *options, void *ret_result, struct err *err)
+{
+	return micro_run(options, ret_result, err);
+}
+
+static void micro_kind_merge(void *result, const void *run)
+{
+	micro_merge(result, run);
+}
+
+static int micro_kind_text(const struct bench_request *q, const void *options, const void *result)
+{
+	return bench_micro_text(q, result);
+}
+
+static struct json_object *micro_kind_doc(const struct bench_request *q, const void *options, const void *result,
+					  const void *runs)
+{
+	return bench_micro_doc(q, result, runs);
+}
+
+static const struct bench_kind micro_kind = {
+	.size = sizeof(struct micro_result),
+	.run = micro_kind_run,
+	.merge = micro_kind_merge,
+	.text = micro_kind_text,
+	.doc = micro_kind_doc,
+};
 
 /* ---- training -------------------------------------------------------------------------------- */
 
-static int end_train(const struct bench_request *q, const struct train_result *all, const struct train_result *runs)
+static int train_kind_run(const void *options, void *ret_result, struct err *err)
 {
-	int printed, rc;
-
-	if (all->all.path_missed)
-		return bench_path_missed(all->all.path_taken);
-	printed = cli_json ? CLI_DONE : bench_train_text(q, all);
-	printed = report(q, bench_train_doc(q, all, runs), printed);
-	rc = bench_judge(&all->all);
-	return rc == CLI_DONE ? printed : rc;
+	return train_run(options, ret_result, err);
 }
 
-static int run_train(struct bench_request *q)
+static void train_kind_merge(void *result, const void *run)
 {
-	struct train_result *runs = mem_calloc(q->repeat + 1, sizeof(*runs)), *all = runs + q->repeat;
-	struct err err = ERR_NULL;
-	unsigned int n = 0;
-	int rc = runs ? 0 : err_set(&err, ENOMEM, "out of memory");
-
-	for (bool more = true; rc == 0 && more && n < q->repeat; n++) {
-		bench_report.now = n + 1;
-		rc = train_run(&q->train, &runs[n], &err);
-		more = rc == 0 && !runs[n].all.interrupted && !runs[n].all.path_missed;
-		if (rc == 0 && n == 0)
-			*all = runs[0];
-		else if (rc == 0)
-			train_merge(all, &runs[n]);
-	}
-	bench_live_end();
-	q->repeat = n;
-	rc = rc < 0 ? cli_error("%s", err_text(&err)) : end_train(q, all, runs);
-	mem_free(runs);
-	return rc;
+	train_merge(result, run);
 }
+
+static int train_kind_text(const struct bench_request *q, const void *options, const void *result)
+{
+	return bench_train_text(q, result);
+}
+
+static struct json_object *train_kind_doc(const struct bench_request *q, const void *options, const void *result,
+					  const void *runs)
+{
+	return bench_train_doc(q, result, runs);
+}
+
+static const struct bench_kind train_kind = {
+	.size = sizeof(struct train_result),
+	.run = train_kind_run,
+	.merge = train_kind_merge,
+	.text = train_kind_text,
+	.doc = train_kind_doc,
+};
 
 /* ---- either ---------------------------------------------------------------------------------- */
 
-/* What a report needs is taken before anything is measured, and refused before too. */
+static struct series series;
+static bool series_made;
+
+int bench_report_begin(struct bench_request *q)
+{
+	int rc = bench_watch_target("bench", &q->target);
+
+	if (rc != CLI_DONE || !bench_report.path)
+		return rc;
+	rc = report_check(bench_report.path);
+	if (rc == CLI_DONE && series_init(&series) < 0)
+		rc = cli_error("bench: --report: out of memory");
+	if (rc != CLI_DONE)
+		return rc;
+	series_made = true;
+	q->target.series = &series;
+	return CLI_DONE;
+}
+
+void bench_report_free(void)
+{
+	if (series_made)
+		series_deinit(&series);
+	series_made = false;
+}
+
 int bench_run(struct bench_request *q, bool workload)
 {
-	static struct series series;
-	bool watched = false;
-	int rc;
-
-	rc = bench_watch_target("bench", &q->target);
-	if (rc == CLI_DONE && bench_report.path) {
-		rc = report_check(bench_report.path);
-		if (rc == CLI_DONE && series_init(&series) < 0)
-			rc = cli_error("bench: --report: out of memory");
-		watched = rc == CLI_DONE;
-		q->target.series = &series;
-	}
 	q->micro.target = q->target;
 	q->train.target = q->target;
-	bench_report.of = q->repeat;
-	if (rc == CLI_DONE)
-		rc = workload ? run_train(q) : run_micro(q);
-	if (watched)
-		series_deinit(&series);
-	return rc;
+	return workload ? bench_kind_run(q, &train_kind, &q->train) : bench_kind_run(q, &micro_kind, &q->micro);
 }

@@ -14,10 +14,12 @@
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "cli/agent-child.h"
+#include "cli/bench-kind.h"
 #include "cli/bench-more.h"
 #include "cli/bench-report.h"
 #include "cli/clients.h"
 #include "cli/into.h"
+#include "cli/report.h"
 #include "cli/volume.h"
 
 #define NOT_GIVEN BENCH_NOT_GIVEN
@@ -500,7 +502,8 @@ static int run_more(struct bench_request *q)
 /* What an agent does not need to know, or decides itself. */
 static bool for_agents(const char *name)
 {
-	static const char *const ours[] = { "clients", "token-file", "label", "output-format", "histograms", "part" };
+	static const char *const ours[] = { "clients",	  "token-file", "label", "output-format",
+					    "histograms", "part",	"report" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
 		if (strcmp(name, ours[i]) == 0)
@@ -531,6 +534,8 @@ static int run_clients(int argc, char **argv)
 	cli_json_str(list, NULL, "--");
 	for (int i = 0; i < argc; i++)
 		cli_json_str(list, NULL, argv[i]);
+	if (rc == CLI_DONE && bench_report.path)
+		rc = report_check(bench_report.path);
 	if (rc == CLI_DONE)
 		rc = clients_run(bench_more.clients, bench_more.token_file, list, given.label, &bench_stop);
 	json_object_put(list);
@@ -549,22 +554,20 @@ static int compare(int argc, char **argv)
 	return bench_compare(argc, argv);
 }
 
-/* One report of several machines has no one course over time, and no one machine. */
+/* What one client of several cannot tell, or decide. */
 static int check_report(void)
 {
-	const struct misplaced list[] = {
-		{ "repeat", bench_report.repeat != NOT_GIVEN },
-		{ "report", bench_report.path },
-		{ "target-pid", bench_report.target_pid != NOT_GIVEN },
-		{ NULL, false },
-	};
-	bool alone = !bench_more.clients && bench_more.parts == 0;
+	bool several = bench_more.clients || bench_more.parts > 0;
 
-	for (const struct misplaced *m = list; m->name && (!alone || bench_is_more(given.workload)); m++) {
-		if (m->given)
-			return cli_usage("bench: --%s has no meaning with %s%s", m->name,
-					 alone ? "--workload " : "several clients", alone ? given.workload : "");
-	}
+	if (bench_report.repeat != NOT_GIVEN && several)
+		return cli_usage("bench: --repeat has no meaning with several clients: runs after the first would not "
+				 "begin at one moment");
+	if (bench_report.path && bench_more.parts > 0)
+		return cli_usage("bench: --report has no meaning with --part, which has no verdict of its own: "
+				 "--clients --report has all parts");
+	if (bench_report.target_pid != NOT_GIVEN && several)
+		return cli_usage("bench: --target-pid has no meaning with several clients: each would charge all of "
+				 "the target's time to itself");
 	return CLI_DONE;
 }
 
@@ -595,7 +598,9 @@ int cmd_bench(int argc, char **argv)
 		return run_clients(argc, argv);
 	/* Steps are timed by sleeping: by default the kernel may let a sleep last 50 us longer. */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-	if (bench_is_more(given.workload))
-		return run_more(&q);
-	return bench_run(&q, given.workload != NULL);
+	rc = bench_report_begin(&q);
+	if (rc == CLI_DONE)
+		rc = bench_is_more(given.workload) ? run_more(&q) : bench_run(&q, given.workload != NULL);
+	bench_report_free();
+	return rc;
 }

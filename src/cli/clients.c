@@ -14,9 +14,10 @@
 #include "base/parse.h"
 #include "base/util.h"
 #include "cli/agent.h"
-#include "cli/bench.h"
+#include "cli/bench-report.h"
 #include "cli/cli.h"
 #include "cli/link.h"
+#include "cli/report.h"
 #include "cli/token.h"
 #include "penstock.h"
 
@@ -357,6 +358,22 @@ static int report_text(const struct clients *x, struct json_object *doc)
 	return cli_output_done();
 }
 
+/* The first client's own sentence is of its part. */
+static void set_verdict(const struct clients *x, struct json_object *doc)
+{
+	char rate[FORMAT_MAX], p99[FORMAT_MAX], text[256];
+	struct json_object *w, *v = NULL;
+	int n = snprintf(text, sizeof(text), "%zu clients: %.0f ops/s, %s/s together, p99 %s.", x->n,
+			 number(doc, "iops"),
+			 format_size((uint64_t)number(doc, "bytes_per_second"), rate, sizeof(rate)),
+			 format_duration((uint64_t)(latency(doc, "p99") * 1e3), p99, sizeof(p99)));
+
+	if (json_object_object_get_ex(doc, "workload", &w) && json_object_object_get_ex(w, "au_storage", &v) && v)
+		snprintf(text + n, sizeof(text) - (size_t)n, " Utilisation %.1f %% charged to storage, mean over the "
+			 "accelerators.", 100 * json_object_get_double(v));
+	json_object_object_add(doc, "verdict", json_object_new_string(text));
+}
+
 static int report(struct clients *x, const char *label)
 {
 	struct json_object *docs[CLIENTS_MAX], *doc;
@@ -375,6 +392,9 @@ static int report(struct clients *x, const char *label)
 	cli_json_str(doc, "label", label ? label : "");
 	bench_json_command(doc);
 	cli_json_double(doc, "start_uncertainty_us", (double)x->farthest_ns / 1e3);
+	set_verdict(x, doc);
+	if (bench_report.path && report_write(doc, bench_report.path) != CLI_DONE)
+		bad = true;
 	if (cli_json)
 		return cli_json_print(doc) != CLI_DONE || bad ? CLI_FAILED : CLI_DONE;
 	rc = report_text(x, doc);
