@@ -13,7 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "io/test-help.h"
+#include "io/uring.h"
 
 static const struct io_loop_options *the_opts;
 static const char *the_name;
@@ -122,6 +124,44 @@ static void check_no_space(void)
 		tap_skip("no user namespaces here");
 	else
 		is_i64(status, 0, "%s: a full file system is -ENOSPC", the_name);
+}
+
+/*
+ * A disk has nothing to do until the kernel knows of it: what is started goes there before the turn is
+ * over, the first at once, a burst in batches that double (uring-file.c).
+ */
+static void check_burst(void)
+{
+	enum { N = 32, PAGE = 4096 };
+	struct io_loop *loop = new_loop();
+	struct io_file *f = open_in(loop, directory, "burst", true);
+	uint8_t *pages = mem_aligned(PAGE, (size_t)N * PAGE);
+	struct iovec iov[N];
+	struct waiter w[N];
+	unsigned int wrong = 0, waiting;
+
+	if (!io_file_info(f)->direct) {
+		tap_skip("no direct I/O here: what is in the page cache does not go through the ring");
+		goto out;
+	}
+	memset(pages, 1, (size_t)N * PAGE);
+	is_i64(file_do(loop, f, true, pages, (size_t)N * PAGE, 0, 0), N * PAGE, "%s: a file of pages", the_name);
+	for (unsigned int i = 0; i < N; i++) {
+		iov[i] = (struct iovec){ pages + (size_t)i * PAGE, PAGE };
+		io_file_read(loop, f, waiter_op(&w[i]), &iov[i], 1, (uint64_t)i * PAGE);
+		waiting = io_uring_sq_ready(&uring_of(loop)->ring);
+		/* Of i + 1 as many have gone as the largest power of two says. */
+		wrong += waiting != i + 1 - (1u << (31 - __builtin_clz(i + 1)));
+	}
+	is_u64(wrong, 0, "%s: of a burst the first goes at once, then one, two, four, eight, ...", the_name);
+	for (unsigned int i = 0; i < N; i++)
+		wrong += await(loop, &w[i]) != PAGE;
+	is_u64(wrong, 0, "%s: and all of it is read", the_name);
+	is_u64(uring_of(loop)->files, 0, "%s: after which the disk has nothing to do", the_name);
+out:
+	mem_free(pages);
+	io_file_close(f);
+	io_loop_free(loop);
 }
 
 static void check_file_cancel(void)
@@ -271,6 +311,8 @@ int main(void)
 		check_file_cancel();
 		check_block_device();
 		check_late_lock();
+		if (the_opts->kind == IO_KIND_URING)
+			check_burst();
 	}
 	empty_directory(directory);
 	rmdir(directory);

@@ -58,7 +58,7 @@ struct io_uring_sqe *uring_sqe(struct uring *u)
 	return io_uring_get_sqe(&u->ring);
 }
 
-static void prepare(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe)
+static bool is_net(const struct io_op *op)
 {
 	switch ((enum io_op_kind)op->kind) {
 	case IO_OP_ACCEPT:
@@ -66,11 +66,18 @@ static void prepare(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe)
 	case IO_OP_RECV:
 	case IO_OP_SEND:
 	case IO_OP_ROOM:
-		uring_net_prepare(u, op, sqe);
-		break;
+		return true;
 	default:
-		uring_file_prepare(op, sqe);
+		return false;
 	}
+}
+
+static void prepare(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe)
+{
+	if (is_net(op))
+		uring_net_prepare(u, op, sqe);
+	else
+		uring_file_prepare(u, op, sqe);
 	io_uring_sqe_set_data(sqe, op);
 }
 
@@ -113,17 +120,10 @@ static void complete(struct uring *u, struct io_op *op, int res)
 	if (op->impl[2] == URING_OWED)
 		list_del(&op->link);
 	op->impl[2] = URING_NOWHERE;
-	switch ((enum io_op_kind)op->kind) {
-	case IO_OP_ACCEPT:
-	case IO_OP_CONNECT:
-	case IO_OP_RECV:
-	case IO_OP_SEND:
-	case IO_OP_ROOM:
+	if (is_net(op))
 		uring_net_complete(u, op, res);
-		break;
-	default:
+	else
 		uring_file_complete(u, op, res);
-	}
 }
 
 void uring_stop(struct uring *u, struct io_op *op)
@@ -191,6 +191,13 @@ static bool kernel_has_work(const struct uring *u)
 	return IO_URING_READ_ONCE(*u->ring.sq.kflags) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
 }
 
+static void out_of_ring(struct uring *u, struct io_op *op, int res)
+{
+	if (!is_net(op))
+		u->files--;
+	complete(u, op, res);
+}
+
 /*
  * Takes what is in the completion queue; enters the kernel for nothing. What a completion leads to
  * goes on lists and not into the ring, so this is never called from inside itself.
@@ -211,7 +218,7 @@ static void reap(struct uring *u)
 			io_wake_drain(&u->wake);
 			break;
 		default:
-			complete(u, io_uring_cqe_get_data(cqe), cqe->res);
+			out_of_ring(u, io_uring_cqe_get_data(cqe), cqe->res);
 		}
 	}
 	io_uring_cq_advance(&u->ring, n);
@@ -382,7 +389,7 @@ static void uring_free(struct io_loop *loop)
 {
 	struct uring *u = uring_of(loop);
 
-	INVARIANT(u->attached == 0 && list_empty(&u->backlog));
+	INVARIANT(u->attached == 0 && u->files == 0 && list_empty(&u->backlog));
 	io_pool_deinit(&u->pool);
 	io_uring_queue_exit(&u->ring);
 	io_wake_deinit(&u->wake);

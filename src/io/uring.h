@@ -25,6 +25,7 @@ struct uring {
 	struct list backlog;   /* io_op.link: operations that found no room in the ring */
 	struct list owed;      /* io_op.link: operations in the ring whose cancel found no room */
 	unsigned int attached; /* streams and listeners */
+	unsigned int files;    /* operations on files that are in the ring, see uring-file.c */
 	uint64_t turn;
 	bool poll_first; /* the kernel knows IORING_RECVSEND_POLL_FIRST (5.19) */
 	bool wake_armed;
@@ -91,7 +92,7 @@ void uring_close(struct io_stream *s, bool reset);
 
 /* ---- uring-file.c ------------------------------------------------------------------------- */
 
-void uring_file_prepare(struct io_op *op, struct io_uring_sqe *sqe);
+void uring_file_prepare(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe);
 void uring_file_complete(struct uring *u, struct io_op *op, int res);
 /* A cancel has been asked for: an interruption is then its end. */
 void uring_file_cancelling(struct io_op *op);
