@@ -7,9 +7,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/check.h"
 #include "base/rng.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
 
 struct mem_hook {
 	bool armed;
@@ -54,6 +57,16 @@ void *mem_aligned(size_t align, size_t n)
 
 	if (fails() || posix_memalign(&p, align, n ? n : 1) != 0)
 		return NULL;
+	return p;
+}
+
+void *mem_huge(size_t n)
+{
+	void *p = mem_aligned(HUGE_PAGE, n);
+
+	/* Advice: where it is not taken there are small pages. The last one is huge only if it is whole. */
+	if (p && n >= HUGE_PAGE)
+		madvise(p, ALIGN_DOWN(n, HUGE_PAGE), MADV_HUGEPAGE);
 	return p;
 }
 

@@ -19,10 +19,15 @@
 
 struct rng;
 
-/* `n` bytes, or NULL. n of 0 gives a pointer that may only be freed. Contents: unset, unset, zero, zero. */
+/* `n` bytes, or NULL. n of 0 gives a pointer that may only be freed. zalloc and calloc give zeroes. */
 MUST_CHECK void *mem_alloc(size_t n);
 /* `align`: a power of two, at least sizeof(void *). */
 MUST_CHECK void *mem_aligned(size_t align, size_t n);
+/*
+ * Aligned to huge pages, and in such pages where the kernel has them: for buffers that are many. It
+ * comes as it is touched, two megabytes at a time.
+ */
+MUST_CHECK void *mem_huge(size_t n);
 MUST_CHECK void *mem_zalloc(size_t n);
 /* `count` objects of `n` bytes; NULL also if the product does not fit. */
 MUST_CHECK void *mem_calloc(size_t count, size_t n);

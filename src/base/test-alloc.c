@@ -3,6 +3,9 @@
 #include "base/alloc.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/rng.h"
 #include "tests/tap.h"
@@ -43,6 +46,42 @@ static void test_ordinary(void)
 
 	ok(none != NULL, "no bytes are not no memory");
 	mem_free(none);
+}
+
+/* What the kernel says of the mapping that @p lies in: the flags of a line of smaps. */
+static bool has_flag(const void *p, const char *flag)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	uintptr_t first = 0, end = 0, from, to;
+	bool found = false;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2) {
+			first = from;
+			end = to;
+		} else if (strncmp(line, "VmFlags:", 8) == 0 && (uintptr_t)p >= first && (uintptr_t)p < end) {
+			found = strstr(line, flag) != NULL;
+		}
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void test_huge(void)
+{
+	uint8_t *p = mem_huge((16 << 20) + 100), *small = mem_huge(100);
+
+	is_u64((uintptr_t)p % (2 << 20), 0, "huge memory is aligned to huge pages");
+	ok(small != NULL, "and may be small");
+	p[(16 << 20) + 99] = small[99] = 1;
+	if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) < 0)
+		tap_skip("this kernel has no transparent huge pages");
+	else
+		ok(has_flag(p, " hg"), "and the kernel was told so");
+	mem_free(small);
+	mem_free(p);
 }
 
 static void test_nth(void)
@@ -86,6 +125,7 @@ static void test_chance(void)
 int main(void)
 {
 	test_ordinary();
+	test_huge();
 	test_nth();
 	test_chance();
 	return tap_done();

@@ -24,6 +24,8 @@ enum {
 	/* How much more may be held than is left free: by a connection, by a host. */
 	CONNECTION_SHARE = 1,
 	HOST_SHARE = 3,
+	/* A small arena is small because memory is scarce: it comes in small pages, not 2 MiB at once. */
+	HUGE_FROM_SLABS = (16 << 20) / TGT_ARENA_SLAB,
 };
 
 #define ALL_FREE UINT64_MAX
@@ -62,7 +64,8 @@ int tgt_arena_init(struct tgt_arena *a, struct io_loop *loop, uint64_t bytes)
 	list_init(&a->waiters[0]);
 	list_init(&a->waiters[1]);
 	a->slabs = mem_calloc(slabs, sizeof(*a->slabs));
-	a->memory = mem_aligned(TGT_ARENA_PIECE, slabs * TGT_ARENA_SLAB);
+	a->memory = slabs < HUGE_FROM_SLABS ? mem_aligned(TGT_ARENA_PIECE, slabs * TGT_ARENA_SLAB)
+					    : mem_huge(slabs * TGT_ARENA_SLAB);
 	if (!a->slabs || !a->memory) {
 		a->slabs = mem_free(a->slabs);
 		a->memory = mem_free(a->memory);

@@ -18,6 +18,8 @@
  *   part of the memory is kept back for them: a host's I/O does not keep it from being managed.
  *
  * Memory is touched only when it is first handed out; what was given back last is handed out next.
+ * It comes in huge pages: a disk is told of runs of memory, and 128 KiB of 4 KiB pages are 32 runs, of
+ * which a virtual disk's queue holds few (256 in all, on one without indirect descriptors).
  * Thread: the reactor's.
  */
 #ifndef PENSTOCK_TARGET_ARENA_H
