@@ -171,11 +171,26 @@ def i015(t):
         target.close()
         r = t.env.fails(t.env.info(target), 'refused')
         expect(r.seconds < 1, 'it took %.1f s', r.seconds)
-    with t.case('the limit of the ICResp begins when the ICReq was sent, not with the TCP connection'):
-        def late(self, c, p):
-            time.sleep(0.7)
+    with t.case('each limit begins with its phase: after a loss ICResp and the answer to Connect take more than half of it each'):
+        # The first connection as a whole has the same limit, so it is shown by the second.
+        def late_icresp(self, c, p):
+            time.sleep(2.3 * (self.lost and not self.late))
             targetpeer.Target.on_icreq(self, c, p)
-        t.env.reads_right(t.env.target(t, kind(on_icreq=late)), query='connect_timeout=4s&io_timeout=1s&loss_timeout=4s')
+
+        def late_connect(self, c, p):
+            time.sleep(2.3 * (self.lost and not self.late))
+            self.late = self.lost
+            targetpeer.Target.on_connect(self, c, p)
+
+        def lose(self, c, p):
+            if not self.lost:
+                self.lost = True
+                leaves(c)
+            targetpeer.Target.on_read(self, c, p)
+        target = t.env.target(t, kind(on_icreq=late_icresp, on_connect=late_connect, on_read=lose, lost=False,
+                                      late=False))
+        t.env.reads_right(target, query='connect_timeout=4s&io_timeout=5s&loss_timeout=30s')
+        expect(target.associations == 2, 'it took %d associations', target.associations)
 
 
 @book.row('I021', 'a target that refuses all that is optional')

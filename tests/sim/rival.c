@@ -118,8 +118,10 @@ static void abort_done(struct host_admin *a)
 {
 	struct rival_slot *s = container_of(a, struct rival_slot, abort);
 
-	if (a->error == 0 && nvme_status_ok(nvme_cpl_status(&a->cpl)))
+	if (a->error == 0 && nvme_status_ok(nvme_cpl_status(&a->cpl))) {
+		s->rival->shared->aborts++;
 		s->rival->shared->aborted += !(nvme_cpl_dw0(&a->cpl) & 1);
+	}
 	if (--s->open == 0)
 		slot_ended(s);
 }

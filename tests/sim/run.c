@@ -242,6 +242,7 @@ static void collect(struct run *r)
 	res->lost_races = r->sys.shared.lost_races;
 	res->reserved = r->sys.shared.reserved;
 	res->conflicts = r->sys.shared.conflicts;
+	res->aborts = r->sys.shared.aborts;
 	res->aborted = r->sys.shared.aborted;
 	res->verified = r->sys.shared.verified;
 	res->losses = r->sys.losses;

@@ -29,7 +29,7 @@ struct run_result {
 	uint64_t blows[BLOW_COUNT];
 	uint64_t succeeded, failures, unknowns; /* operations */
 	uint64_t losses, requeued, fence_waits;
-	uint64_t locked, lost_races, reserved, conflicts, aborted, verified; /* shared.h */
+	uint64_t locked, lost_races, reserved, conflicts, aborts, aborted, verified; /* shared.h */
 };
 
 /* When it fails, what it had made stays as it is, and is leaked. */

@@ -42,7 +42,7 @@ struct shared {
 	uint64_t held_since;
 	uint64_t lives; /* of the target: what is told of an earlier one counts for nothing */
 	/* What has happened, to know that something has. */
-	uint64_t locked, lost_races, conflicts, reserved, aborted, verified;
+	uint64_t locked, lost_races, conflicts, reserved, aborts, aborted, verified;
 	char wrong[192]; /* the first thing that was */
 };
 

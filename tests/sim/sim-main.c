@@ -117,6 +117,7 @@ static void add_up(const struct run_result *res)
 	total.sum.lost_races += res->lost_races;
 	total.sum.reserved += res->reserved;
 	total.sum.conflicts += res->conflicts;
+	total.sum.aborts += res->aborts;
 	total.sum.aborted += res->aborted;
 	total.sum.verified += res->verified;
 	for (int i = 0; i < SIM_FAULT_COUNT; i++)
@@ -204,8 +205,8 @@ static void report(double took)
 	     " sent again, %" PRIu64 " associations lost, %" PRIu64 " fence waits",
 	     s->succeeded, s->failures, s->unknowns, s->requeued, s->losses, s->fence_waits);
 	diag("fused: %" PRIu64 " done, %" PRIu64 " refused; %" PRIu64 " reservations, %" PRIu64
-	     " conflicts; %" PRIu64 " aborted, %" PRIu64 " verified",
-	     s->locked, s->lost_races, s->reserved, s->conflicts, s->aborted, s->verified);
+	     " conflicts; %" PRIu64 " Aborts, %" PRIu64 " at once; %" PRIu64 " Verifies",
+	     s->locked, s->lost_races, s->reserved, s->conflicts, s->aborts, s->aborted, s->verified);
 	printf("# faults:");
 	for (int i = 0; i < SIM_FAULT_COUNT; i++)
 		if (s->hits[i])
@@ -245,7 +246,7 @@ static void suite(void)
 	   "associations were lost, operations sent again, and the fence was waited for");
 	ok(total.sum.locked > 0 && total.sum.lost_races > 0 && total.sum.reserved > 0 && total.sum.conflicts > 0,
 	   "fused operations were done and refused, reservations held and run into");
-	ok(total.sum.aborted > 0 && total.sum.verified > 0, "commands were aborted, blocks verified");
+	ok(total.sum.aborts > 0 && total.sum.verified > 0, "Abort and Verify were answered");
 	for (int i = 0; i < BLOW_COUNT; i++)
 		ok(total.sum.blows[i] > 0, "%s happened", plan_blow_name((enum plan_blow)i));
 }
