@@ -16,6 +16,7 @@ enum { PROGRESS_INTERVAL_NS = 100000000, ERROR_MAX = 8192 };
 bool cli_json;
 
 /* Names of files and what a peer calls itself may hold anything, newlines and a terminal's commands. */
+PRINTF_LIKE(1, 0)
 static void say(const char *fmt, va_list args)
 {
 	char text[ERROR_MAX];

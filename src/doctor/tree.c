@@ -16,6 +16,7 @@
 #include "base/parse.h"
 
 /* "ROOT/PATH"; false if it is too long. */
+PRINTF_LIKE(3, 0)
 static bool join(const struct tree *t, char path[PATH_MAX], const char *fmt, va_list args)
 {
 	int a = snprintf(path, PATH_MAX, "%s/", t->root), b;

@@ -104,6 +104,7 @@ struct complaint {
 	char where[256];
 };
 
+PRINTF_LIKE(3, 0)
 static void listen_to(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 {
 	struct complaint *c = ctx;

@@ -53,11 +53,11 @@ static void pieces(void)
 {
 	static const char two[] = STATUS "\n" STATUS "\n";
 	static char buf[1 << 16];
-	size_t n = 0, lines = 0;
+	size_t lines = 0;
 	int fd = dial();
 
 	for (size_t i = 0; i < strlen(STATUS); i++)
-		(void)!write(fd, STATUS + i, 1);
+		(void)!write(fd, &STATUS[i], 1);
 	(void)!write(fd, "\n", 1);
 	(void)!write(fd, two, strlen(two));
 	while (lines < 3) {
@@ -65,7 +65,6 @@ static void pieces(void)
 
 		if (r <= 0)
 			break;
-		n += (size_t)r;
 		for (ssize_t i = 0; i < r; i++)
 			lines += buf[i] == '\n';
 	}
