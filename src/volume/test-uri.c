@@ -46,10 +46,13 @@ static void taken(void)
 
 static void refused(const char *text, const char *names)
 {
+	static struct uri u, before;
 	struct err err = ERR_NULL;
-	struct uri u;
 
+	memset(&before, 0xa5, sizeof(before));
+	u = before;
 	ok(uri_parse(text, &u, &err) < 0 && strstr(err.text, names), "'%.60s' names '%s': %s", text, names, err.text);
+	ok(memcmp(&u, &before, sizeof(u)) == 0, "and writes nothing");
 }
 
 static void not_taken(void)
@@ -77,6 +80,7 @@ static void not_taken(void)
 	refused("nvme+tcp://h/" NQN "?kato=5", "kato");
 	refused("nvme+tcp://h/" NQN "?kato=0s", "kato");
 	refused("nvme+tcp://h/" NQN "?direct=1", "direct");
+	refused("nvme+tcp://h/" NQN "?depth=1&depth=2", "'depth': expected it once");
 	refused("file:", "file:/path");
 	refused("file://host/path", "file:/path");
 	refused("file:/a?queues=2", "queues");

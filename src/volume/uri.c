@@ -85,6 +85,7 @@ static const struct option *find_option(enum uri_kind kind, const char *name)
 /* "a=1&b=2" */
 static int parse_query(struct uri *u, char *query, struct err *err)
 {
+	unsigned int seen = 0, bit;
 	char *next;
 
 	for (char *word = query; word; word = next) {
@@ -106,6 +107,10 @@ static int parse_query(struct uri *u, char *query, struct err *err)
 					   ? "one of direct, gds"
 					   : "one of queues, depth, hdgst, ddgst, sample, kato, io_timeout, "
 					     "connect_timeout, loss_timeout");
+		bit = 1u << (o - options);
+		if (seen & bit)
+			return bad(err, "option", word, "it once");
+		seen |= bit;
 		rc = set_option(u, o, value, err);
 		if (rc < 0)
 			return rc;
@@ -156,26 +161,28 @@ int uri_parse(const char *text, struct uri *ret_uri, struct err *err)
 {
 	char copy[sizeof(ret_uri->path) + 64], *query;
 	static const char schemes[] = "nvme+tcp://HOST[:PORT]/SUBNQN[/NSID] or file:/path";
-	struct uri *u = ret_uri;
+	struct uri u;
 	int rc;
 
 	if (strlen(text) >= sizeof(copy))
 		return err_set(err, ENAMETOOLONG, "URI: longer than %zu bytes", sizeof(copy) - 1);
 	memcpy(copy, text, strlen(text) + 1);
-	memset(u, 0, sizeof(*u));
+	memset(&u, 0, sizeof(u));
 	query = strchr(copy, '?');
 	if (query)
 		*query++ = 0;
 	if (strncmp(copy, NVME_TCP, strlen(NVME_TCP)) == 0) {
-		u->kind = URI_NVME_TCP;
-		rc = parse_nvme(u, copy + strlen(NVME_TCP), err);
+		u.kind = URI_NVME_TCP;
+		rc = parse_nvme(&u, copy + strlen(NVME_TCP), err);
 	} else if (strncmp(copy, "file:", 5) == 0) {
-		u->kind = URI_FILE;
-		rc = parse_file(u, copy + 5, err);
+		u.kind = URI_FILE;
+		rc = parse_file(&u, copy + 5, err);
 	} else {
 		rc = bad(err, "URI", text, schemes);
 	}
 	if (rc == 0 && query && *query)
-		rc = parse_query(u, query, err);
+		rc = parse_query(&u, query, err);
+	if (rc == 0)
+		*ret_uri = u;
 	return rc;
 }

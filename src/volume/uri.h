@@ -6,7 +6,7 @@
  *	file:/path[?direct=0|1&gds=0|1]
  *
  * Parsing does no look-ups and touches nothing; errors name the part that is wrong and what was
- * expected in its place.
+ * expected in its place, and then nothing is written.
  */
 #ifndef VOLUME_URI_H
 #define VOLUME_URI_H
