@@ -214,7 +214,7 @@ static void on_event(struct host_ctrl *c, enum host_event event, void *arg)
 	if (host_ns_get(c, v->t->nsid, &ns) == 0) {
 		v->t->namespace_there = true;
 		v->t->block_bytes = ns.block;
-		v->t->size_bytes = ns.blocks > UINT64_MAX / ns.block ? UINT64_MAX : ns.blocks * ns.block;
+		v->t->size_bytes = host_ns_bytes(&ns);
 	}
 	v->left = COMMANDS;
 	next_command(v);

@@ -186,6 +186,14 @@ struct host_ns {
 	uint8_t eui64[8];
 };
 
+/* Its size; as many whole blocks as 64 bits can say, where the controller claims more. */
+static inline uint64_t host_ns_bytes(const struct host_ns *ns)
+{
+	uint64_t most = UINT64_MAX / ns->block;
+
+	return (ns->blocks < most ? ns->blocks : most) * ns->block;
+}
+
 /* The active namespace of that NSID; -ENOENT. Kept from the last connection while there is none. */
 int host_ns_get(const struct host_ctrl *c, uint32_t nsid, struct host_ns *ret_ns);
 /* The @i-th active namespace by NSID, NULL behind the last. Valid until the next turn. */

@@ -10,6 +10,7 @@
  * so what was there is remembered, up to a bound.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -201,6 +202,12 @@ static void on_descriptors(struct host_ctrl *c, struct nvme_status st)
 	next(c);
 }
 
+/* So many blocks, as far as 32 bits can say. */
+static uint32_t optimal(uint32_t block, uint32_t blocks)
+{
+	return MIN(blocks, UINT32_MAX / block) * block;
+}
+
 /* False: inactive, or in a format that makes no sense. */
 static bool take_ns(struct host_ns *ns, uint32_t nsid, const struct nvme_id_ns *id)
 {
@@ -222,7 +229,7 @@ static bool take_ns(struct host_ns *ns, uint32_t nsid, const struct nvme_id_ns *
 		.ana_group = le32_to_cpu(id->anagrpid),
 	};
 	if (id->nsfeat & NVME_NSFEAT_OPTPERF)
-		ns->optimal = ns->block * (le16_to_cpu(id->npwg) + UINT32_C(1));
+		ns->optimal = optimal(ns->block, le16_to_cpu(id->npwg) + UINT32_C(1));
 	memcpy(ns->nguid, id->nguid, sizeof(ns->nguid));
 	memcpy(ns->eui64, id->eui64, sizeof(ns->eui64));
 	return true;
@@ -268,6 +275,29 @@ static void next(struct host_ctrl *c)
 
 /* ---- which namespaces ----------------------------------------------------------------------- */
 
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/*
+ * In order and each once, as 5.17.2.3 wants it and not every controller has it; FFFFFFFFh would stand
+ * for all of them. Returns how many there are.
+ */
+static size_t put_in_order(uint32_t *nsids, size_t count)
+{
+	size_t n = 0;
+
+	qsort(nsids, count, sizeof(*nsids), by_number);
+	for (size_t i = 0; i < count; i++) {
+		if (nsids[i] != NVME_NSID_ALL && (n == 0 || nsids[n - 1] != nsids[i]))
+			nsids[n++] = nsids[i];
+	}
+	return n;
+}
+
 /* Looks at @count namespaces, whose numbers are in @list or, if that is NULL, the configured one. */
 static void scan(struct host_ctrl *c, const struct nvme_ns_list *list, size_t count)
 {
@@ -279,9 +309,9 @@ static void scan(struct host_ctrl *c, const struct nvme_ns_list *list, size_t co
 		scan_failed(c, ENOMEM, "no memory");
 		return;
 	}
-	s->count = count;
 	for (size_t i = 0; i < count; i++)
 		s->nsids[i] = list ? le32_to_cpu(list->nsid[i]) : c->config.nsid;
+	s->count = put_in_order(s->nsids, count);
 	next(c);
 }
 

@@ -416,6 +416,47 @@ static void event_at_the_end(void)
 	is_u64(bad, 0, "an event while the connection ends: no request on a dead queue (I009)");
 }
 
+/* ---- odd lists ------------------------------------------------------------------------------- */
+
+/* Out of order, twice the same, and what stands for all of them. */
+static bool h_list(struct fake_conn *c, const struct nvme_cmd *cmd)
+{
+	struct nvme_ns_list list = { .nsid = { { { 2 } }, { { 1 } }, { { 2 } }, { { 0xff, 0xff, 0xff, 0xff } } } };
+
+	if (c->qid != 0 || cmd->opc != NVME_ADMIN_IDENTIFY || nvme_identify_cns(cmd) != NVME_CNS_ACTIVE_NS_LIST)
+		return false;
+	fake_c2h(c, nvme_cmd_cid(cmd), 0, &list, sizeof(list), true, false);
+	fake_rsp(c, nvme_cmd_cid(cmd), nvme_status_success(), 0);
+	return true;
+}
+
+static void k_odd(struct fake *f, struct host_config *c)
+{
+	f->hook = h_list;
+	f->nsids = 2;
+	f->ns.lbaf[0].lbads = 16;
+	f->ns.nsfeat = NVME_NSFEAT_OPTPERF;
+	f->ns.npwg = cpu_to_le16(0xffff);
+	f->ns.nsze = cpu_to_le64(UINT64_MAX);
+}
+
+static void odd_namespaces(void)
+{
+	const struct host_ns *one, *two;
+	struct world w;
+
+	world_open(&w, k_odd);
+	world_until(&w, HOST_EVENT_LIVE);
+	one = host_ns_at(w.ctrl, 0);
+	two = host_ns_at(w.ctrl, 1);
+	ok(one && one->nsid == 1 && two && two->nsid == 2 && !host_ns_at(w.ctrl, 2),
+	   "a list out of order and with doubles: each namespace once, by number");
+	is_u64(one ? one->optimal : 0, UINT32_C(0xffff0000), "65536 blocks of 64 KiB, as far as 32 bits go");
+	is_u64(one ? host_ns_bytes(one) : 0, UINT64_MAX - 0xffff, "2^64 - 1 of them, as far as 64 bits go");
+	world_close(&w);
+	world_end(&w);
+}
+
 /* ---- another disk -------------------------------------------------------------------------- */
 
 static void k_one(struct fake *f, struct host_config *c)
@@ -579,6 +620,7 @@ int main(void)
 	keep_alive_traffic();
 	events();
 	event_at_the_end();
+	odd_namespaces();
 	replaced();
 	same_or_not();
 	ns_back_late();

@@ -62,11 +62,6 @@ static void give_up(struct nvme *n)
 	host_ctrl_close(n->ctrl, failed, n);
 }
 
-static uint64_t whole_blocks(uint64_t blocks, uint32_t block)
-{
-	return blocks > UINT64_MAX / block ? ALIGN_DOWN(UINT64_MAX, (uint64_t)block) : blocks * block;
-}
-
 static int check_namespace(struct nvme *n, const struct host_ctrl_info *i)
 {
 	int rc = host_ns_get(n->ctrl, n->nsid, &n->ns);
@@ -112,7 +107,7 @@ static void became_live(struct nvme *n)
 		give_up(n);
 		return;
 	}
-	n->b.info.size = whole_blocks(n->ns.blocks, n->ns.block);
+	n->b.info.size = host_ns_bytes(&n->ns);
 	n->b.info.block = n->ns.block;
 	n->b.info.max_transfer =
 		(uint32_t)MIN((uint64_t)i.max_transfer, (uint64_t)NVME_RW_MAX_BLOCKS * n->ns.block);
