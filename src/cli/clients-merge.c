@@ -38,6 +38,7 @@ static const struct {
 
 struct merge {
 	struct json_object *const *docs;
+	const char *const *names;
 	size_t n;
 	struct err *err;
 	int rc;
@@ -85,12 +86,10 @@ static double weight(const struct merge *m, size_t i, enum rule rule)
 	}
 }
 
-static struct json_object *number(double value, bool whole)
+static struct json_object *number(double value)
 {
 	char text[40];
 
-	if (whole)
-		return json_object_new_uint64((uint64_t)value);
 	snprintf(text, sizeof(text), "%.9g", value);
 	return json_object_new_double_s(value, text);
 }
@@ -107,7 +106,8 @@ static struct json_object *whole_sum(const struct merge *m, struct json_object *
 static struct json_object *merge_numbers(const struct merge *m, enum rule rule, struct json_object *const *v)
 {
 	bool whole = true;
-	double sum = 0, most = json_object_get_double(v[0]), all = 0;
+	struct json_object *most = v[0];
+	double sum = 0, all = 0;
 
 	for (size_t i = 0; i < m->n; i++)
 		whole = whole && json_object_is_type(v[i], json_type_int);
@@ -116,21 +116,27 @@ static struct json_object *merge_numbers(const struct merge *m, enum rule rule, 
 	for (size_t i = 0; i < m->n; i++) {
 		double one = json_object_get_double(v[i]), w = weight(m, i, rule);
 
-		most = MAX(most, one);
+		most = one > json_object_get_double(most) ? v[i] : most;
 		sum += rule == RULE_SUM ? one : one * w;
 		all += w;
 	}
 	if (rule == RULE_SUM)
-		return number(sum, false);
+		return number(sum);
 	if (rule == RULE_MOST)
-		return number(most, whole);
-	return number(all > 0 ? sum / all : 0, false);
+		return json_object_get(most);
+	return number(all > 0 ? sum / all : 0);
 }
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
 static struct json_object *merge_values(struct merge *m, const char *object, const char *key,
 					struct json_object *const *v);
+
+/* Elements of what may be no list. */
+static size_t length_of(struct json_object *list)
+{
+	return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+}
 
 static bool has_text(struct json_object *list, const char *text)
 {
@@ -148,10 +154,10 @@ static struct json_object *merge_texts(const struct merge *m, struct json_object
 
 	for (size_t i = 0; i < m->n; i++) {
 		for (size_t k = 0; k < json_object_array_length(v[i]); k++) {
-			const char *text = json_object_get_string(json_object_array_get_idx(v[i], k));
+			struct json_object *x = json_object_array_get_idx(v[i], k);
 
-			if (!has_text(out, text))
-				json_object_array_add(out, json_object_new_string(text));
+			if (json_object_is_type(x, json_type_string) && !has_text(out, json_object_get_string(x)))
+				json_object_array_add(out, json_object_get(x));
 		}
 	}
 	return out;
@@ -179,13 +185,20 @@ static struct json_object *merge_lists(struct merge *m, const char *key, struct 
 static void pool(struct merge *m, struct json_object *out, struct json_object *const *v)
 {
 	static struct hist all, one;
+	struct err err = ERR_NULL;
 
 	hist_init(&all);
 	for (size_t i = 0; i < m->n; i++) {
 		struct json_object *text = at(v[i], "latency_histogram");
 
-		if (!text || hist_parse(json_object_get_string(text), &one, m->err) < 0) {
-			m->rc = m->rc ? m->rc : err_set(m->err, EBADMSG, "a client's latencies cannot be read");
+		if (!json_object_is_type(text, json_type_string))
+			err_set(&err, EBADMSG, "they are no text");
+		else
+			hist_parse(json_object_get_string(text), &one, &err);
+		if (err.code) {
+			if (m->rc == 0)
+				m->rc = err_set(m->err, EBADMSG, "the latencies of client %s cannot be read: %s",
+						m->names[i], err.text);
 			return;
 		}
 		hist_merge(&all, &one);
@@ -214,10 +227,8 @@ static struct json_object *merge_objects(struct merge *m, const char *object, st
 		bool all = true;
 
 		values[0] = first;
-		for (size_t i = 1; i < m->n; i++) {
+		for (size_t i = 1; i < m->n; i++)
 			all = all && json_object_object_get_ex(v[i], key, &values[i]);
-			all = all && same_kind(values[i], first);
-		}
 		/* A utilisation that one of them does not have, all have not. */
 		json_object_object_add(out, key, all ? merge_values(m, object, key, values) : NULL);
 	}
@@ -226,11 +237,16 @@ static struct json_object *merge_objects(struct merge *m, const char *object, st
 	return out;
 }
 
+/* What differs in kind from one client to another has no value for all of them: NULL. */
 static struct json_object *merge_values(struct merge *m, const char *object, const char *key,
 					struct json_object *const *v)
 {
 	enum rule rule = rule_of(object, key);
 
+	for (size_t i = 1; i < m->n; i++) {
+		if (!same_kind(v[i], v[0]))
+			return NULL;
+	}
 	switch (json_object_get_type(v[0])) {
 	case json_type_object:
 		return merge_objects(m, key, v);
@@ -261,13 +277,14 @@ static void judge_classes(struct json_object *doc)
 {
 	struct json_object *list = at(at(doc, "workload"), "classes");
 
-	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+	for (size_t i = 0; i < length_of(list); i++) {
 		struct json_object *c = json_object_array_get_idx(list, i), *l = at(c, "latency_us");
 		bool had = json_object_get_uint64(at(c, "turns")) > 0;
 		bool kept = json_object_get_double(at(l, "p95")) <= json_object_get_double(at(c, "target_p95_us")) &&
 			    json_object_get_double(at(l, "p99")) <= json_object_get_double(at(c, "target_p99_us"));
 
-		json_object_object_add(c, "kept", had ? json_object_new_boolean(kept) : NULL);
+		if (json_object_is_type(c, json_type_object))
+			json_object_object_add(c, "kept", had ? json_object_new_boolean(kept) : NULL);
 	}
 }
 
@@ -298,7 +315,7 @@ static void check_path(struct json_object *doc, struct json_object *const *docs,
 int clients_merge(struct json_object *const *docs, const char *const *names, size_t n, struct json_object **ret,
 		  struct err *err)
 {
-	struct merge m = { .docs = docs, .n = n, .err = err };
+	struct merge m = { .docs = docs, .names = names, .n = n, .err = err };
 	struct json_object *doc, *list;
 
 	for (size_t i = 0; i < n; i++) {

@@ -324,15 +324,21 @@ static double latency(struct json_object *doc, const char *key)
 	return json_object_object_get_ex(doc, "latency_us", &l) ? number(l, key) : 0;
 }
 
+/* A figure that may be anything, as a whole number; 0 if it is none. */
+static uint64_t whole(double v)
+{
+	return v > 0 && v < 1e19 ? (uint64_t)v : 0;
+}
+
 static void line(const char *name, struct json_object *doc)
 {
 	char rate[FORMAT_MAX], p50[FORMAT_MAX], p95[FORMAT_MAX], p99[FORMAT_MAX];
 
 	printf("%-24s %12.0f ops/s %12s/s   p50 %s, p95 %s, p99 %s, %.0f errors\n", name, number(doc, "iops"),
-	       format_size((uint64_t)number(doc, "bytes_per_second"), rate, sizeof(rate)),
-	       format_duration((uint64_t)(latency(doc, "p50") * 1e3), p50, sizeof(p50)),
-	       format_duration((uint64_t)(latency(doc, "p95") * 1e3), p95, sizeof(p95)),
-	       format_duration((uint64_t)(latency(doc, "p99") * 1e3), p99, sizeof(p99)), number(doc, "errors"));
+	       format_size(whole(number(doc, "bytes_per_second")), rate, sizeof(rate)),
+	       format_duration(whole(latency(doc, "p50") * 1e3), p50, sizeof(p50)),
+	       format_duration(whole(latency(doc, "p95") * 1e3), p95, sizeof(p95)),
+	       format_duration(whole(latency(doc, "p99") * 1e3), p99, sizeof(p99)), number(doc, "errors"));
 }
 
 static int report_text(const struct clients *x, struct json_object *doc)
@@ -341,7 +347,7 @@ static int report_text(const struct clients *x, struct json_object *doc)
 	char rate[FORMAT_MAX], far[FORMAT_MAX];
 
 	printf("%zu clients: %.0f ops/s, %s/s together\n\n", x->n, number(doc, "iops"),
-	       format_size((uint64_t)number(doc, "bytes_per_second"), rate, sizeof(rate)));
+	       format_size(whole(number(doc, "bytes_per_second")), rate, sizeof(rate)));
 	for (size_t i = 0; i < x->n; i++)
 		line(x->all[i].name, x->all[i].document);
 	line("all", doc);
@@ -350,7 +356,7 @@ static int report_text(const struct clients *x, struct json_object *doc)
 		       100 * json_object_get_double(v));
 	printf("%-24s within %s of one another, as far as a network can tell\n", "begun",
 	       format_duration(x->farthest_ns, far, sizeof(far)));
-	if (json_object_object_get_ex(doc, "notes", &list)) {
+	if (json_object_object_get_ex(doc, "notes", &list) && json_object_is_type(list, json_type_array)) {
 		for (size_t i = 0; i < json_object_array_length(list); i++)
 			printf("%-24s %s\n", i ? "" : "notes",
 			       json_object_get_string(json_object_array_get_idx(list, i)));

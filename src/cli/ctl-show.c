@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Status and statistics of a target for people; scripts take --output-format json. */
+/* Answers of a target for people: changes, status, statistics; scripts take --output-format json. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,31 +38,68 @@ static bool flag(struct json_object *o, const char *key)
 	return json_object_get_boolean(ctl_get(o, key));
 }
 
+/* Elements of a list; 0 if it is not there, or no list. */
+static size_t count(struct json_object *o, const char *key)
+{
+	struct json_object *list = ctl_get(o, key);
+
+	return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+}
+
 /* Calls @fn for each element of a list. */
 static void each(struct json_object *o, const char *key, void (*fn)(struct json_object *x))
 {
-	struct json_object *list = ctl_get(o, key);
-	size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
-
-	for (size_t i = 0; i < n; i++)
-		fn(json_object_array_get_idx(list, i));
+	for (size_t i = 0, n = count(o, key); i < n; i++)
+		fn(json_object_array_get_idx(ctl_get(o, key), i));
 }
 
 static size_t words; /* printed of the present list */
 
 static void listed(struct json_object *x)
 {
-	printf("%s%s", words++ ? "," : "", json_object_get_string(x));
+	if (json_object_is_type(x, json_type_string))
+		printf("%s%s", words++ ? "," : "", json_object_get_string(x));
 }
 
 static void word(struct json_object *x)
 {
-	printf(" %s", json_object_get_string(x));
+	if (json_object_is_type(x, json_type_string))
+		printf(" %s", json_object_get_string(x));
 }
 
 static int done(void)
 {
 	return cli_output_done();
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static void change(struct json_object *x)
+{
+	printf("%s", ctl_text(x, "what"));
+	if (ctl_get(x, "subsystem"))
+		printf(" subsystem=%s", ctl_text(x, "subsystem"));
+	if (ctl_get(x, "nsid"))
+		printf(" nsid=%" PRIu64, ctl_u64(x, "nsid"));
+	if (ctl_get(x, "detail"))
+		printf(" %s", ctl_text(x, "detail"));
+	putchar('\n');
+}
+
+int ctl_show_change(struct json_object *result)
+{
+	each(result, "changes", change);
+	if (ctl_get(result, "changes") && count(result, "changes") == 0)
+		puts("nothing to change");
+	if (ctl_u64(result, "stores_still_in_use") > 0)
+		printf("%" PRIu64 " removed store(s) still serve commands in flight\n",
+		       ctl_u64(result, "stores_still_in_use"));
+	if (ctl_get(result, "size_bytes"))
+		printf("size_bytes=%" PRIu64 "%s\n", ctl_u64(result, "size_bytes"),
+		       json_object_get_boolean(ctl_get(result, "changed")) ? "" : " (as before)");
+	if (ctl_get(result, "draining"))
+		puts("draining");
+	return done();
 }
 
 /* ---- status ---------------------------------------------------------------------------------- */
@@ -80,7 +117,7 @@ static void subsystem(struct json_object *x)
 {
 	printf("subsystem   %s serial=%s controllers=%" PRIu64 "%s allow=", ctl_text(x, "nqn"),
 	       ctl_text(x, "serial"), ctl_u64(x, "controllers"), flag(x, "leaving") ? " (leaving)" : "");
-	if (json_object_array_length(ctl_get(x, "allow")) == 0)
+	if (count(x, "allow") == 0)
 		printf("none");
 	words = 0;
 	each(x, "allow", listed);
@@ -168,6 +205,8 @@ static void connections(struct json_object *c)
 	       " connects=%" PRIu64 " refused=%" PRIu64 "\n",
 	       ctl_u64(c, "open"), ctl_u64(c, "limit"), ctl_u64(c, "accepted"), ctl_u64(c, "accept_errors"),
 	       ctl_u64(c, "connects"), ctl_u64(c, "connects_refused"));
+	if (!json_object_is_type(closed, json_type_object))
+		return;
 	json_object_object_foreach(closed, reason, n) {
 		if (json_object_get_uint64(n) > 0)
 			printf("closed      %s=%" PRIu64 "\n", reason, json_object_get_uint64(n));

@@ -176,36 +176,6 @@ static int make_request(const struct sub *s, const char *argument, struct json_o
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static int show_change(const struct sub *s, struct json_object *result)
-{
-	struct json_object *changes = ctl_get(result, "changes");
-	size_t n = changes ? json_object_array_length(changes) : 0;
-
-	for (size_t i = 0; i < n; i++) {
-		struct json_object *c = json_object_array_get_idx(changes, i);
-
-		printf("%s", ctl_text(c, "what"));
-		if (ctl_get(c, "subsystem"))
-			printf(" subsystem=%s", ctl_text(c, "subsystem"));
-		if (ctl_get(c, "nsid"))
-			printf(" nsid=%" PRIu64, ctl_u64(c, "nsid"));
-		if (ctl_get(c, "detail"))
-			printf(" %s", ctl_text(c, "detail"));
-		putchar('\n');
-	}
-	if (changes && n == 0)
-		puts("nothing to change");
-	if (ctl_u64(result, "stores_still_in_use") > 0)
-		printf("%" PRIu64 " removed store(s) still serve commands in flight\n",
-		       ctl_u64(result, "stores_still_in_use"));
-	if (ctl_get(result, "size_bytes"))
-		printf("size_bytes=%" PRIu64 "%s\n", ctl_u64(result, "size_bytes"),
-		       json_object_get_boolean(ctl_get(result, "changed")) ? "" : " (as before)");
-	if (ctl_get(result, "draining"))
-		puts("draining");
-	return cli_output_done();
-}
-
 static int show(const struct sub *s, struct json_object *answer)
 {
 	struct json_object *result = ctl_get(answer, "result");
@@ -220,7 +190,7 @@ static int show(const struct sub *s, struct json_object *answer)
 		return ctl_show_status(result);
 	if (strcmp(s->noun, "stats") == 0)
 		return ctl_show_stats(result);
-	return show_change(s, result);
+	return ctl_show_change(result);
 }
 
 static int ask(const struct sub *s, struct json_object *request)

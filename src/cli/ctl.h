@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of penstock ctl share: reading answers, and showing the two long ones. */
+/* What the files of penstock ctl share: reading answers, and showing them. */
 #ifndef CLI_CTL_H
 #define CLI_CTL_H
 
@@ -12,6 +12,8 @@ struct json_object *ctl_get(struct json_object *o, const char *key);
 const char *ctl_text(struct json_object *o, const char *key);
 uint64_t ctl_u64(struct json_object *o, const char *key);
 
+/* Whatever is in @result, or missing; a text or a list that is none counts as not there. */
+int ctl_show_change(struct json_object *result);
 int ctl_show_status(struct json_object *result);
 int ctl_show_stats(struct json_object *result);
 
