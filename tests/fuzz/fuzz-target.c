@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole associations against hosts that send anything at all: an admin queue and three I/O queues of
- * one host, a memory store that holds or fails operations, an arena that can be emptied, time that
- * passes. The input is a list of steps. Some send what a host would send with fields of the input's
- * choosing, so that the fuzzer gets past the framing; others send bytes as they are.
+ * Whole associations against hosts that send anything at all: an admin queue and three I/O queues
+ * of each of two hosts, a memory store that holds or fails operations, an arena that can be emptied,
+ * time that passes. The input is a list of steps, each a byte that says what (bits 4:0) and where (bit
+ * 5 the host, bits 7:6 the queue), and one for it. Some send what a host would send with fields of the
+ * input's choosing, so that the fuzzer gets past the framing; others send bytes as they are.
  *
  * What must hold: no crash, and once all connections are gone the target drains, with every pool
  * full and every piece of memory back, which it asserts itself.
@@ -12,14 +13,19 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "nvme/nqn.h"
 #include "target/listener.h"
 #include "target/test-rig.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {
-	CONNS = 4, /* [0] the admin queue, the others I/O queues of the same controller */
+	HOSTS = 2,
+	QUEUES = 4, /* [0] the admin queue, the others I/O queues of the same controller */
+	CONNS = HOSTS * QUEUES,
 	BUFFER = 256 * 1024,
 	STEPS_MAX = 200,
+	TAKERS = 64,
+	FILLED = 32, /* two ranges of Dataset Management, or the keys of a reservation */
 };
 
 enum step {
@@ -31,6 +37,7 @@ enum step {
 	STEP_TIME,    /* milliseconds, or seconds */
 	STEP_CLOSE,
 	STEP_ARENA, /* all memory is taken, or given back */
+	STEP_FILLED, /* as STEP_COMMAND, with all dwords and the begin of the data of the input */
 	STEP_COUNT
 };
 
@@ -48,9 +55,9 @@ struct host_conn {
 static struct {
 	struct rig rig;
 	struct host_conn conns[CONNS];
-	uint16_t cntlid;
-	struct tgt_arena_user user;
-	struct tgt_buf held[64];
+	uint16_t cntlid[HOSTS];
+	struct tgt_arena_user takers[TAKERS]; /* several, for one may not have all of the memory */
+	struct tgt_buf held[TAKERS];
 	int held_count;
 	const uint8_t *at;
 	size_t left;
@@ -78,6 +85,16 @@ static void next_bytes(void *to, size_t n)
 
 static void receive(struct host_conn *c);
 
+static unsigned int host_of(const struct host_conn *c)
+{
+	return (unsigned int)(c - f.conns) / QUEUES;
+}
+
+static unsigned int qid_of(const struct host_conn *c)
+{
+	return (unsigned int)(c - f.conns) % QUEUES;
+}
+
 /* Only what later steps need is looked at: the last R2T, and the controller's identifier. */
 static void look(struct host_conn *c)
 {
@@ -93,8 +110,8 @@ static void look(struct host_conn *c)
 			break;
 		if (pdu.ch.type == TCP_PDU_R2T)
 			c->r2t = pdu.r2t;
-		if (pdu.ch.type == TCP_PDU_RSP && c == &f.conns[0] && f.cntlid == 0)
-			f.cntlid = (uint16_t)nvme_cpl_dw0(&pdu.rsp.cqe);
+		if (pdu.ch.type == TCP_PDU_RSP && qid_of(c) == 0 && f.cntlid[host_of(c)] == 0)
+			f.cntlid[host_of(c)] = (uint16_t)nvme_cpl_dw0(&pdu.rsp.cqe);
 		at += plen;
 	}
 	memmove(c->in, c->in + at, c->in_len - at);
@@ -181,17 +198,18 @@ static void close_conn(struct host_conn *c, bool reset)
 	c->in = c->out = NULL;
 }
 
-static void put_connect(struct host_conn *c, uint16_t qid, bool sqflow)
+static void put_connect(struct host_conn *c, uint16_t qid, uint8_t flags)
 {
-	struct peer who = { .hostnqn = RIG_HOST };
+	struct peer who = { .hostnqn = host_of(c) ? RIG_HOST2 : RIG_HOST };
 	struct nvme_connect_data data;
 	struct tcp_tx_pdu pdu = { 0 };
 	struct nvme_cmd cmd;
 	struct iovec iov = { &data, sizeof(data) };
 
-	memset(who.hostid, 0x11, sizeof(who.hostid));
-	peer_connect_data(&who, RIG_NQN, qid ? f.cntlid : NVME_CNTLID_DYNAMIC, &data);
-	nvme_cmd_init_connect(&cmd, qid, 16, sqflow ? 0 : NVME_CATTR_DISABLE_SQFLOW, 0);
+	memset(who.hostid, host_of(c) ? 0x22 : 0x11, sizeof(who.hostid));
+	peer_connect_data(&who, flags & 128 ? NVME_DISCOVERY_NQN : RIG_NQN,
+			  qid ? f.cntlid[host_of(c)] : NVME_CNTLID_DYNAMIC, &data);
+	nvme_cmd_init_connect(&cmd, qid, 16, flags & 4 ? 0 : NVME_CATTR_DISABLE_SQFLOW, 0);
 	cmd.cid = cpu_to_le16(++c->cid);
 	cmd.sgl = nvme_sgl_in_capsule(0, sizeof(data));
 	tcp_build_cmd(&c->tx, &pdu, &cmd, &iov, 1, sizeof(data));
@@ -229,7 +247,10 @@ static void attach(struct host_conn *c)
 
 /* ---- steps ---- */
 
-/* Bits of @flags: header digest, data digest, flow control, bare (nothing is said yet). */
+/*
+ * Bits of @flags: header digest, data digest, flow control, bare (nothing is said yet); 6:4 alignment;
+ * 7 to the discovery service.
+ */
 static void step_open(unsigned int n, uint8_t flags)
 {
 	struct host_conn *c = &f.conns[n];
@@ -237,17 +258,17 @@ static void step_open(unsigned int n, uint8_t flags)
 
 	if (c->stream)
 		return;
-	if (n == 0)
-		f.cntlid = 0;
+	if (qid_of(c) == 0)
+		f.cntlid[host_of(c)] = 0;
 	close_conn(c, false);
 	attach(c);
 	if (flags & 8)
 		return;
-	tcp_build_icreq(&pdu, flags >> 4, flags & 1, flags & 2, 0);
+	tcp_build_icreq(&pdu, flags >> 4 & 7, flags & 1, flags & 2, 0);
 	put_pdu(c, &pdu);
 	tcp_tx_negotiated(&c->tx, flags & 1, flags & 2, 0);
-	put_connect(c, (uint16_t)n, flags & 4);
-	if (n == 0)
+	put_connect(c, (uint16_t)qid_of(c), flags);
+	if (qid_of(c) == 0)
 		put_enable(c);
 	rig_run(&f.rig, RIG_MS);
 }
@@ -260,17 +281,23 @@ static void step_bytes(struct host_conn *c, uint8_t n)
 	put(c, bytes, n);
 }
 
-static void step_command(struct host_conn *c, uint8_t data)
+/*
+ * Dwords 0 and 1, the end of SGL 1, then dwords 10 to 12; 64 * @data bytes of zeroes. @filled: up to
+ * dword 15, and 8 * @data bytes that begin with those of the input.
+ */
+static void step_command(struct host_conn *c, uint8_t data, bool filled)
 {
-	static uint8_t zeroes[16384];
+	uint8_t bytes[255 * 64] = { 0 };
 	struct tcp_tx_pdu pdu = { 0 };
 	struct nvme_cmd cmd;
-	struct iovec iov = { zeroes, data * 64u };
+	struct iovec iov = { bytes, data * (filled ? 8u : 64u) };
 
 	next_bytes(&cmd, 8);
 	memset((uint8_t *)&cmd + 8, 0, sizeof(cmd) - 8);
 	next_bytes(&cmd.sgl.len, 8);
-	next_bytes(&cmd.cdw10, 12);
+	next_bytes(&cmd.cdw10, filled ? 24 : 12);
+	if (filled)
+		next_bytes(bytes, data ? FILLED : 0);
 	tcp_build_cmd(&c->tx, &pdu, &cmd, data ? &iov : NULL, data ? 1 : 0, (uint32_t)iov.iov_len);
 	put_pdu(c, &pdu);
 }
@@ -305,27 +332,32 @@ static void step_store(uint8_t how)
 	s->fail = how & 8 ? -5 : 0;
 }
 
+/* All memory, or all but the last pieces of it. */
 static void step_arena(uint8_t how)
 {
 	struct tgt_arena *a = &f.rig.target->reactors[0].arena;
+	uint32_t bytes = 1 << 20, least = how & 2 ? 16 * TGT_ARENA_PIECE : TGT_ARENA_PIECE;
 
-	while (f.held_count > 0)
-		tgt_arena_put(a, &f.user, &f.held[--f.held_count]);
-	if (!(how & 1))
-		return;
-	while (f.held_count < 64 && tgt_arena_get(a, &f.user, (how & 2 ? 1 : 64) * 4096u, true,
-						  &f.held[f.held_count]) == TGT_ARENA_OK)
-		f.held_count++;
+	while (f.held_count > 0) {
+		f.held_count--;
+		tgt_arena_put(a, &f.takers[f.held_count], &f.held[f.held_count]);
+	}
+	while (how & 1 && bytes >= least && f.held_count < TAKERS) {
+		if (tgt_arena_get(a, &f.takers[f.held_count], bytes, true, &f.held[f.held_count]) == TGT_ARENA_OK)
+			f.held_count++;
+		else
+			bytes /= 2;
+	}
 }
 
 static void step(void)
 {
 	uint8_t what = next_byte(), arg = next_byte();
-	unsigned int n = what >> 6;
+	unsigned int n = (what >> 6) + (what & 32 ? QUEUES : 0);
 	struct host_conn *c = &f.conns[n];
 
-	what = (what & 63) % STEP_COUNT;
-	if (!c->stream && (what == STEP_BYTES || what == STEP_COMMAND || what == STEP_DATA))
+	what = (what & 31) % STEP_COUNT;
+	if (!c->stream && (what == STEP_BYTES || what == STEP_COMMAND || what == STEP_DATA || what == STEP_FILLED))
 		return;
 	switch ((enum step)what) {
 	case STEP_OPEN:
@@ -335,7 +367,10 @@ static void step(void)
 		step_bytes(c, arg);
 		break;
 	case STEP_COMMAND:
-		step_command(c, arg);
+		step_command(c, arg, false);
+		break;
+	case STEP_FILLED:
+		step_command(c, arg, true);
 		break;
 	case STEP_DATA:
 		step_data(c, arg);
@@ -368,7 +403,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f.rig.config.limits.arena = 1 << 20;
 	f.rig.config.limits.queue_depth = 32;
 	f.rig.config.limits.c2h_chunk = 16384;
-	f.rig.config.limits.io_queues = CONNS - 1;
+	f.rig.config.limits.io_queues = QUEUES - 1;
 	rig_start(&f.rig);
 	for (int i = 0; i < STEPS_MAX && f.left > 0; i++)
 		step();
