@@ -482,6 +482,11 @@ struct pst_feed_options {
 	 * batch is a whole number of groups; samples behind the last whole group are left out.
 	 */
 	uint32_t group;
+	/*
+	 * Nothing is read: a batch is there as soon as there is room for it, and its memory holds what it
+	 * held. An infinitely fast store, for measuring what all the rest costs.
+	 */
+	bool synthetic;
 };
 
 struct pst_batch_sample {

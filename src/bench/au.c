@@ -40,6 +40,8 @@ void au_end(struct au *a, uint64_t now)
 		return;
 	a->mlperf_sum += (double)a->block_compute_ns / (double)(now - a->begun_ns - off);
 	a->mlperf_blocks++;
+	a->judged_ns += now - a->begun_ns - off;
+	a->judged_steps += a->block_steps - 1;
 }
 
 bool au_mlperf(const struct au *a, double *ret)

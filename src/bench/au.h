@@ -33,6 +33,8 @@ struct au {
 	uint64_t compute_ns;  /* the first of each block left out, here and below */
 	uint64_t stall_ns;
 	uint64_t elapsed_ns;  /* of blocks, pauses left out, first steps not */
+	uint64_t judged_ns;   /* of blocks with two steps and more, pauses and first steps left out, */
+	uint64_t judged_steps; /* and the steps that took it */
 	uint64_t first_wait_ns; /* sum of what the first steps waited */
 	uint64_t blocks;
 	double mlperf_sum;

@@ -51,6 +51,7 @@ static void one_epoch(void)
 	is_u64(a.stall_ns, 50 * MS, "the stall is that of the later steps");
 	is_u64(a.first_wait_ns, 500 * MS, "the first wait is apart");
 	is_u64(a.elapsed_ns, 970 * MS, "the time is all of it");
+	ok(a.judged_steps == 3 && a.judged_ns == 370 * MS, "three steps took 370 ms");
 }
 
 /* No waits, no loop: 3 steps of 100. AU = 200 / (300 - 100) = 1. */

@@ -179,6 +179,38 @@ static void emulated(void)
 	   "a path that was required and not taken ends it");
 }
 
+/* Preparing 15 ms beside computing 5: each judged step waits for 10 of them, and that is not storage's. */
+static void prepared(void)
+{
+	struct train_options o = options();
+
+	o.prepare_ns = 15 * MS;
+	ok(run(&o) == 0 && r.all.errors == 0 && r.steps == 8, "batches are prepared, in two epochs");
+	ok(r.all.verify.samples == 2 * SAMPLES && r.all.verify.failed == 0, "and every sample is right");
+	is_u64(parts(&r.all.split), r.stall_ns, "the parts of the stall sum to it");
+	o.verify = false;
+	ok(run(&o) == 0 && r.prepare_ns >= 12 * 8 * MS && r.prepare_ns < 12 * 60 * MS,
+	   "what of it does not fit beside computing is waited for (%llu ns)", (unsigned long long)r.prepare_ns);
+	ok(r.step_seconds >= 0.013 && r.step_seconds < 0.060, "so a step takes as long (%.4f s)", r.step_seconds);
+	ok(r.stall_ns < r.prepare_ns / 4, "and storage is not charged (%llu ns)", (unsigned long long)r.stall_ns);
+	ok(hist_percentile(&r.all.latency, 50) >= 8 * MS, "a wait for a batch includes it");
+	o.steps = 3;
+	ok(run(&o) == 0 && r.steps == 3, "it ends in the middle of an epoch");
+	atomic_store(&stop, true);
+	ok(run(&o) == 0 && r.all.interrupted, "and by an interrupt");
+	atomic_store(&stop, false);
+}
+
+static void synthetic(void)
+{
+	struct train_options o = options();
+
+	o.verify = false;
+	o.synthetic = true;
+	ok(run(&o) == 0 && r.steps == 8 && r.all.path_bytes[PST_PATH_NONE] == r.all.bytes, "steps without storage");
+	ok(r.has_au && r.au_storage >= 0.995, "are not charged to it (%.5f)", r.au_storage);
+}
+
 /* One bit within the contents of the last sample, which lies before the end of the archive. */
 static void damage(void)
 {
@@ -230,6 +262,8 @@ int main(void)
 		two_accelerators();
 		limits();
 		emulated();
+		prepared();
+		synthetic();
 		damage();
 		refusals();
 	}

@@ -7,6 +7,7 @@
 
 #include "bench/gate.h"
 #include "bench/manifest.h"
+#include "bench/prepare.h"
 #include "bench/train.h"
 
 struct train_rank {
@@ -22,6 +23,7 @@ struct train_rank {
 	struct pst_dataset *ds;
 	struct pst_memory *mem;
 	struct pst_feed *feed;
+	struct prepare *prepare; /* NULL: nothing is prepared */
 	struct manifest manifest; /* .samples 0: none */
 	struct pst_extent extents[FORMAT_EXTENTS_MAX];
 	uint64_t group_records; /* that the extents of a group belong to */
@@ -35,6 +37,7 @@ struct train_rank {
 	uint64_t samples;
 	uint64_t bytes;
 	uint64_t job_stall_ns;
+	uint64_t prepare_ns;
 	uint64_t overrun_ns;
 	struct au au;
 	struct pst_timing stall;

@@ -108,7 +108,8 @@ static int open_feed(struct train_rank *r)
 
 	fo.group = r->group;
 	fo.batch = (uint32_t)(o->workload.batch / r->group_records) * r->group;
-	fo.prefetch = o->prefetch;
+	fo.prefetch = o->prefetch + (o->prepare_ns ? PREPARE_HELD : 0);
+	fo.synthetic = o->synthetic;
 	fo.seed = o->seed;
 	fo.ranks = o->accelerators * MAX(o->target.parts, 1u);
 	fo.rank = o->accelerators * o->target.part + r->index;
@@ -138,6 +139,8 @@ static int open_all(struct train_rank *r)
 		rc = open_dataset(r);
 	if (rc == 0)
 		rc = open_feed(r);
+	if (rc == 0 && o->prepare_ns > 0)
+		rc = prepare_new(r->feed, o->prepare_ns, o->target.clock, o->target.stop, &r->prepare, &r->err);
 	if (rc < 0)
 		err_prefix(&r->err, "%s", r->uri);
 	return rc;
@@ -145,6 +148,7 @@ static int open_all(struct train_rank *r)
 
 static void close_all(struct train_rank *r)
 {
+	prepare_free(r->prepare);
 	pst_feed_free(r->feed);
 	pst_memory_free(r->mem);
 	pst_dataset_close(r->ds);
@@ -167,11 +171,20 @@ static bool stopped(const struct train_rank *r)
 	return atomic_load_explicit(opts_of(r)->target.stop, memory_order_relaxed);
 }
 
-/* 1: @b is there; 0: told to stop; -errno. */
-static int wait_batch(struct train_rank *r, struct pst_batch *b)
+/* 1: @b is there; 0: told to stop; -errno. @ret_prepare: of the wait, how long it was prepared. */
+static int wait_batch(struct train_rank *r, struct pst_batch *b, uint64_t *ret_prepare)
 {
+	uint64_t begin, arrived;
 	int rc;
 
+	*ret_prepare = 0;
+	if (r->prepare) {
+		begin = now_of(r);
+		rc = prepare_next(r->prepare, b, &arrived);
+		if (rc == 1)
+			*ret_prepare = prepare_split(b, arrived, begin, now_of(r));
+		return rc;
+	}
 	do {
 		if (stopped(r))
 			return 0;
@@ -218,11 +231,12 @@ static void look_at_batch(struct train_rank *r, const struct pst_batch *b)
 }
 
 /* What of a step is judged, which the first of an epoch is not. */
-static void judge(struct train_rank *r, const struct pst_batch *b, uint64_t compute_ns)
+static void judge(struct train_rank *r, const struct pst_batch *b, uint64_t prepare_ns, uint64_t compute_ns)
 {
 	uint64_t nominal = opts_of(r)->workload.compute_ns;
 
-	hist_add(&r->wait, b->wait_ns);
+	hist_add(&r->wait, b->wait_ns + prepare_ns);
+	r->prepare_ns += prepare_ns;
 	bench_timing_add(&r->stall, &b->stall);
 	r->overrun_ns += compute_ns > nominal ? compute_ns - nominal : 0;
 	atomic_fetch_add(&r->live_stall_ns, b->wait_ns);
@@ -248,8 +262,8 @@ static bool step(struct train_rank *r, bool first, bool last)
 {
 	struct train *t = r->t;
 	struct pst_batch b = { .wait_ns = 0 };
-	uint64_t begin = now_of(r), loaded, done, most;
-	int rc = wait_batch(r, &b);
+	uint64_t begin = now_of(r), loaded, done, most, prepare;
+	int rc = wait_batch(r, &b, &prepare);
 	bool stop = last || rc <= 0;
 
 	if (rc < 0)
@@ -263,7 +277,7 @@ static bool step(struct train_rank *r, bool first, bool last)
 			series_add(opts_of(r)->target.series, loaded, b.wait_ns, b.bytes);
 		au_step(&r->au, loaded - begin, b.wait_ns, done - loaded);
 		if (!first)
-			judge(r, &b, done - loaded);
+			judge(r, &b, prepare, done - loaded);
 		atomic_fetch_add(&r->live_steps, 1);
 		atomic_fetch_add(&r->live_bytes, b.bytes);
 		if (!opts_of(r)->verify)
@@ -271,7 +285,7 @@ static bool step(struct train_rank *r, bool first, bool last)
 		stop = stop || stopped(r) || done >= t->end_ns;
 	}
 	stop = stop || r->errors > 0 || atomic_load(&t->path_missed);
-	stop = meeting_join(&t->meeting, stop, b.wait_ns, &most);
+	stop = meeting_join(&t->meeting, stop, b.wait_ns + prepare, &most);
 	if (!first && rc == 1)
 		r->job_stall_ns += most;
 	if (rc == 1 && opts_of(r)->verify) {
@@ -292,6 +306,8 @@ static bool epoch(struct train_rank *r, uint64_t number)
 	rc = pst_feed_start(r->feed, number);
 	if (rc < 0)
 		fail(r, "starting an epoch", rc);
+	if (r->prepare)
+		prepare_start(r->prepare, r->batches);
 	for (uint64_t i = 0; i < r->batches && !stop; i++) {
 		uint64_t done = r->au.steps + i + 1;
 

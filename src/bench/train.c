@@ -170,6 +170,7 @@ static void merge_rank(struct train_result *r, const struct train_rank *from)
 	r->all.bytes += from->bytes;
 	r->compute_ns += from->au.compute_ns;
 	r->stall_ns += from->au.stall_ns;
+	r->prepare_ns += from->prepare_ns;
 	bench_timing_add(&r->all.split, &from->stall);
 	hist_merge(&r->all.latency, &from->wait);
 	for (int i = 0; i < BENCH_PATHS; i++)
@@ -186,7 +187,7 @@ static void collect(struct train *t)
 {
 	struct train_result *r = t->result;
 	unsigned int n = t->opts->accelerators;
-	uint64_t overrun = 0, first_wait = 0, blocks = 0, end = 0;
+	uint64_t overrun = 0, first_wait = 0, blocks = 0, end = 0, judged = 0, steps = 0;
 	struct au *au = mem_calloc(n, sizeof(*au));
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -195,11 +196,14 @@ static void collect(struct train *t)
 		first_wait += t->ranks[i].au.first_wait_ns;
 		blocks += t->ranks[i].au.blocks;
 		end = MAX(end, t->ranks[i].ended_ns);
+		judged += t->ranks[i].au.judged_ns;
+		steps += t->ranks[i].au.judged_steps;
 		if (au)
 			au[i] = t->ranks[i].au;
 	}
 	r->job_stall_ns = t->ranks[0].job_stall_ns;
 	r->first_batch_seconds = blocks ? (double)first_wait / 1e9 / (double)blocks : 0;
+	r->step_seconds = steps ? (double)judged / 1e9 / (double)steps : 0;
 	r->compute_overrun = r->compute_ns ? (double)overrun / (double)r->compute_ns : 0;
 	r->has_au = au && au_mean(au, n, au_mlperf, &r->au_mlperf) && au_mean(au, n, au_storage, &r->au_storage);
 	mem_free(au);
@@ -253,6 +257,8 @@ static void note(const struct train *t)
 		bench_note_memory(notes, &o->target);
 	else if (!o->target.emulated)
 		bench_note(notes, "samples end in host memory: no copy to an accelerator is included");
+	if (o->prepare_ns > 0)
+		bench_note(notes, "so is preparing batches, which costs no CPU here");
 	if (o->verify)
 		bench_note(notes, "verification is excluded from time, but reading ahead went on during it: "
 				      "waits are shorter than without");
@@ -297,12 +303,14 @@ void train_merge(struct train_result *r, const struct train_result *run)
 	average(&r->au_storage, run->au_storage, r->merged);
 	average(&r->first_batch_seconds, run->first_batch_seconds, r->merged);
 	average(&r->compute_overrun, run->compute_overrun, r->merged);
+	average(&r->step_seconds, run->step_seconds, r->merged);
 	r->has_au = r->has_au && run->has_au;
 	r->merged++;
 	r->steps += run->steps;
 	r->epochs += run->epochs;
 	r->compute_ns += run->compute_ns;
 	r->stall_ns += run->stall_ns;
+	r->prepare_ns += run->prepare_ns;
 	r->job_stall_ns += run->job_stall_ns;
 }
 

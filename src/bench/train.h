@@ -32,6 +32,8 @@ struct train_options {
 	unsigned int queues;	/* per accelerator */
 	unsigned int depth;	/* 0: the library's choice */
 	unsigned int prefetch;	/* batches */
+	uint64_t prepare_ns;	/* preparing one batch, beside the steps; see prepare.h */
+	bool synthetic;		/* nothing is read: see pst_feed_options */
 	uint64_t steps;		/* most per accelerator; 0: all epochs */
 	uint64_t time_ns;	/* end after the step in which it is over; 0: no limit */
 	uint64_t seed;
@@ -43,7 +45,8 @@ struct train_options {
 struct train_result {
 	/*
 	 * Its time is that of epochs, pauses left out, the longest rank's. Ops are samples, of all
-	 * accelerators together; a latency is the wait for the batch of a judged step, and the split
+	 * accelerators together; a latency is the wait for the batch of a judged step, to be prepared
+	 * included, and the split
 	 * that of stall_ns by cause, .total being the sum of the others.
 	 */
 	struct bench_result all;
@@ -54,7 +57,9 @@ struct train_result {
 	double au_mlperf;
 	double au_storage;
 	uint64_t compute_ns; /* of judged steps */
-	uint64_t stall_ns;
+	uint64_t stall_ns;	   /* waiting for batches to come, */
+	uint64_t prepare_ns;	   /* and to be prepared */
+	double step_seconds;	   /* of a judged step, everything included; mean */
 	uint64_t job_stall_ns;	   /* sum over steps of the wait of whoever waited longest */
 	double first_batch_seconds; /* mean wait for the first batch of an epoch */
 	double compute_overrun;	   /* by which fraction computing took longer than it should */

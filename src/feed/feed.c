@@ -170,6 +170,7 @@ static bool issue_read(struct pst_feed *f, struct feed_batch *b, uint32_t i, con
 static bool issue_sample(struct pst_feed *f, struct feed_batch *b, uint32_t i, const struct stall_chain *chain)
 {
 	struct pst_batch_sample *s = &b->samples[i];
+	uint64_t want = f->opts.synthetic ? 0 : s->size;
 
 	if (!f->placed) {
 		if (!place_get(&f->place, s->size, &s->mem_offset, &b->end))
@@ -177,11 +178,11 @@ static bool issue_sample(struct pst_feed *f, struct feed_batch *b, uint32_t i, c
 		f->placed = true;
 		f->sample_done = 0;
 	}
-	while (f->sample_done < s->size) {
+	while (f->sample_done < want) {
 		if (!issue_read(f, b, i, chain))
 			return false;
 	}
-	if (s->size == 0)
+	if (want == 0)
 		sample_end(f, b);
 	f->placed = false;
 	return true;

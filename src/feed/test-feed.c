@@ -218,6 +218,42 @@ static void held(void)
 	tear_down(&r);
 }
 
+/* Nothing is read: all batches come, in the same order and with the same places, and memory stays as it was. */
+static void synthetic(enum pst_mode mode)
+{
+	struct pst_feed_options o = PST_OPTIONS(o);
+	uint64_t wrong = 0, batches = 0;
+	struct pst_volume_stats before, after;
+	struct pst_batch b;
+	struct rig r;
+
+	o.batch = 7;
+	o.seed = 5;
+	o.keep_last = true;
+	o.synthetic = true;
+	set_up(&r, mode, 0);
+	feed_up(&r, &o, false);
+	memset(pst_memory_ptr(r.mem), 0x5a, pst_memory_size(r.mem));
+	pst_volume_stats(r.vol, &before);
+	for (uint64_t e = 0; e < 2; e++) {
+		wrong += pst_feed_start(r.feed, e) != 0;
+		while (pst_feed_next(r.feed, 0, &b) == 1) {
+			for (uint32_t i = 0; i < b.count; i++)
+				wrong += b.samples[i].error != 0 || b.samples[i].size != size_of(b.samples[i].index);
+			wrong += b.stall.total != b.wait_ns;
+			batches++;
+			pst_feed_release(r.feed, &b);
+		}
+	}
+	pst_volume_stats(r.vol, &after);
+	for (size_t i = 0; i < pst_memory_size(r.mem); i++)
+		wrong += ((const uint8_t *)pst_memory_ptr(r.mem))[i] != 0x5a;
+	is_u64(batches, 2 * ((SAMPLES + 6) / 7), "synthetic: every batch is there at once");
+	is_u64(wrong, 0, "with its samples, and memory as it was");
+	is_u64(after.reads, before.reads, "and nothing is read");
+	tear_down(&r);
+}
+
 int main(void)
 {
 	const char *dir = getenv("TMPDIR");
@@ -236,6 +272,8 @@ int main(void)
 	epochs(PST_MODE_POLLED, true, 60, 1, "polled, emulated");
 	starved();
 	held();
+	synthetic(PST_MODE_THREADED);
+	synthetic(PST_MODE_POLLED);
 	unlink(path);
 	return tap_done();
 }
