@@ -87,7 +87,7 @@ static uint64_t planned_steps(const struct train *t)
 static void show(struct train *t, uint64_t now, uint64_t *bytes_before, uint64_t since_ns)
 {
 	const struct train_options *o = t->opts;
-	struct bench_live live = { .phase = "training", .seconds_left = -1, .stall = -1 };
+	struct bench_live live = { .phase = o->phase ? o->phase : "training", .seconds_left = -1, .stall = -1 };
 	uint64_t bytes = 0, stall = 0, compute = 0, steps = atomic_load(&t->ranks[0].live_steps);
 	bool verifying = false;
 

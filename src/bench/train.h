@@ -38,6 +38,7 @@ struct train_options {
 	uint64_t time_ns;	/* end after the step in which it is over; 0: no limit */
 	uint64_t seed;
 	bool verify;
+	const char *phase;	/* for the live line; NULL: "training" */
 	bench_live_fn live;
 	void *live_arg;
 };
