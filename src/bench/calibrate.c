@@ -231,6 +231,7 @@ int calibrate_run(const struct calibrate_options *opts, struct calibrate_result 
 	same.steps = ret_result->runs[CALIBRATE_COLD].steps;
 	same.time_ns = 0;
 	same.target.require = PST_PATH_NONE;
+	same.target.series = NULL;
 	rc = cached(opts, &same, ret_result, err);
 	if (rc == 0) {
 		same.synthetic = true;

@@ -151,3 +151,15 @@ const char *verdict_train(const struct train_options *o, const struct train_resu
 			 verdict_split(&r->all.split, parts, sizeof(parts)));
 	return buf;
 }
+
+const char *verdict_calibration(const struct calibration *c, char *buf, size_t n)
+{
+	char step[FORMAT_MAX];
+
+	snprintf(buf, n,
+		 "Of a step of %s the accelerator computes %.1f %%, waits %.1f %% for data to be fetched and %.1f %% "
+		 "for it to be prepared; %.1f %% is overhead.",
+		 format_duration((uint64_t)(c->step * 1e9), step, sizeof(step)), 100 * c->compute / c->step,
+		 100 * c->fetch / c->step, 100 * c->preparation / c->step, 100 * c->overhead / c->step);
+	return buf;
+}

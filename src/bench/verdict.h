@@ -7,6 +7,7 @@
 #ifndef BENCH_VERDICT_H
 #define BENCH_VERDICT_H
 
+#include "bench/calibrate.h"
 #include "bench/micro.h"
 #include "bench/train.h"
 
@@ -23,8 +24,9 @@ const char *verdict_split(const struct pst_timing *t, char *buf, size_t n);
 /* " @what spends most of its time (89 %) on the network."; "" where no part is half of it. Returns @buf. */
 const char *verdict_most(const char *what, const struct pst_timing *t, char *buf, size_t n);
 
-/* Both return @buf. */
+/* All return @buf. */
 const char *verdict_micro(const struct micro_options *o, const struct micro_result *r, char *buf, size_t n);
 const char *verdict_train(const struct train_options *o, const struct train_result *r, char *buf, size_t n);
+const char *verdict_calibration(const struct calibration *c, char *buf, size_t n);
 
 #endif

@@ -158,6 +158,7 @@ static const char *const allowed[] = {
 	"workload", "accelerator", "accelerators", "epochs", "steps", "batch", "prefetch", "compute-time", "model",
 	"scale", "ranks", "checkpoints", "pause", "users", "user-kinds", "class-mix", "shared-prompts", "last-turns",
 	"decode-reads", "think", "turns", "part", "hostnqn", "hostid", "piece-size", "staging-size", "mapped-size",
+	"prepare-time",
 };
 
 static bool option_allowed(const char *word)

@@ -307,6 +307,8 @@ static void add_judged(struct json_object *w, const struct train_result *r)
 	add_au(w, "au_storage", r->has_au, r->au_storage);
 	cli_json_double(w, "compute_seconds", (double)r->compute_ns / 1e9);
 	cli_json_double(w, "stall_seconds", (double)r->stall_ns / 1e9);
+	cli_json_double(w, "prepare_stall_seconds", (double)r->prepare_ns / 1e9);
+	cli_json_double(w, "step_seconds", r->step_seconds);
 }
 
 static void add_workload(struct json_object *o, const struct train_options *t, const struct train_result *r)
@@ -320,6 +322,7 @@ static void add_workload(struct json_object *o, const struct train_options *t, c
 	cli_json_u64(w, "prefetch", t->prefetch);
 	cli_json_u64(w, "seed", t->seed);
 	cli_json_double(w, "compute_seconds_per_step", (double)t->workload.compute_ns / 1e9);
+	cli_json_double(w, "prepare_seconds_per_step", (double)t->prepare_ns / 1e9);
 	cli_json_u64(w, "epochs", r->epochs);
 	cli_json_u64(w, "steps", r->steps);
 	cli_json_u64(w, "samples", r->all.ops);

@@ -104,6 +104,7 @@ static int parse_train(struct mixed_options *m, const struct bench_common *c)
 	if (rc == CLI_DONE && c->compute == 0)
 		rc = cli_usage("bench: --compute-time: expected more than 0");
 	o->workload.compute_ns = or(c->compute, o->workload.compute_ns);
+	o->prepare_ns = or(bench_more.prepare, 0);
 	return rc;
 }
 

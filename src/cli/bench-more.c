@@ -12,7 +12,7 @@ struct bench_more bench_more = {
 	.ranks = BENCH_NOT_GIVEN,	  .scale_ppm = BENCH_NOT_GIVEN,	 .checkpoints = BENCH_NOT_GIVEN,
 	.pause = BENCH_NOT_GIVEN,	  .users = BENCH_NOT_GIVEN,	 .turns = BENCH_NOT_GIVEN,
 	.shared_prompts = BENCH_NOT_GIVEN, .last_turns = BENCH_NOT_GIVEN, .decode_reads = BENCH_NOT_GIVEN,
-	.think_ppm = BENCH_NOT_GIVEN,
+	.think_ppm = BENCH_NOT_GIVEN,	  .prepare = BENCH_NOT_GIVEN,	 .cache = BENCH_NOT_GIVEN,
 };
 
 int bench_take_scale(const char *arg)
@@ -44,7 +44,7 @@ int bench_take_part(const char *arg)
 	return 0;
 }
 
-enum { SAVE = 1, RESTORE = 2, KV = 4, MIXED = 8 };
+enum { SAVE = 1, RESTORE = 2, KV = 4, MIXED = 8, TRAINING = 16 };
 
 static const struct {
 	const char *name;
@@ -88,6 +88,9 @@ const char *bench_more_misplaced(const char *workload)
 		bool given;
 		unsigned int where;
 	} list[] = {
+		{ "prepare-time", bench_more.prepare != BENCH_NOT_GIVEN, TRAINING | MIXED },
+		{ "calibrate", bench_more.calibrate, TRAINING },
+		{ "cache-size", bench_more.cache != BENCH_NOT_GIVEN, TRAINING },
 		{ "streams", bench_more.streams, MIXED },
 		{ "training", bench_more.training, MIXED },
 		{ "model", bench_more.model, SAVE | RESTORE | KV | MIXED },
@@ -105,7 +108,7 @@ const char *bench_more_misplaced(const char *workload)
 		{ "turns", bench_more.turns != BENCH_NOT_GIVEN, KV },
 	};
 	int i = find(workload);
-	unsigned int bit = i < 0 ? 0 : workloads_more[i].bit;
+	unsigned int bit = i >= 0 ? workloads_more[i].bit : workload ? TRAINING : 0;
 
 	for (size_t k = 0; k < ARRAY_SIZE(list); k++) {
 		if (list[k].given && !(list[k].where & bit))

@@ -6,6 +6,7 @@
 #ifndef CLI_BENCH_MORE_H
 #define CLI_BENCH_MORE_H
 
+#include "bench/calibrate.h"
 #include "bench/checkpoint.h"
 #include "bench/kv.h"
 #include "cli/bench.h"
@@ -29,6 +30,9 @@ struct bench_more {
 	uint64_t users, turns, shared_prompts, last_turns, decode_reads, think_ppm;
 	/* of all kinds of run */
 	const char *clients, *token_file;
+	/* of training */
+	uint64_t prepare, cache;
+	bool calibrate;
 	unsigned int part, parts; /* 0: not given */
 };
 
@@ -39,6 +43,12 @@ int bench_take_think(const char *arg);
 int bench_take_part(const char *arg);
 
 #define BENCH_OPTIONS_MORE                                                                                        \
+	{ "prepare-time", 0, CLI_DURATION, &bench_more.prepare, "TIME",                                           \
+	  "preparing a batch before its step, beside the steps before (default 0s)", NULL },                      \
+	{ "calibrate", 0, CLI_FLAG, &bench_more.calibrate, NULL,                                                  \
+	  "three runs, cold, cached and without a store: fetching, preparing and overhead apart", NULL },         \
+	{ "cache-size", 0, CLI_SIZE, &bench_more.cache, "SIZE",                                                   \
+	  "calibrate: memory for the dataset's copy (default: a quarter of this machine's)", NULL },              \
 	{ "model", 'm', CLI_TEXT, &bench_more.model, "NAME",                                                      \
 	  "of checkpoints and KV cache: llama3-8b, llama3-70b, llama3-405b, llama3-1t (default llama3-8b)",       \
 	  NULL },                                                                                                 \
@@ -84,6 +94,11 @@ const char *bench_more_misplaced(const char *workload);
 /* A count that has to fit, and be at least @least. */
 int bench_count(const char *name, uint64_t value, uint64_t otherwise, unsigned int least, unsigned int most,
 		unsigned int *ret);
+
+/* Three runs and their report. Returns enum cli_status. */
+int bench_calibrate(struct bench_request *q);
+/* What does not go with --calibrate, or without it. */
+int bench_calibrate_check(unsigned int repeat);
 
 /* ---- bench-checkpoint.c, bench-kv.c ---------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include "bench/micro.h"
 #include "bench/train.h"
 #include "cli/bench-kind.h"
+#include "cli/bench-more.h"
 #include "cli/bench-report.h"
 #include "cli/machine.h"
 #include "cli/report.h"
@@ -190,5 +191,7 @@ int bench_run(struct bench_request *q, bool workload)
 {
 	q->micro.target = q->target;
 	q->train.target = q->target;
+	if (bench_more.calibrate)
+		return bench_calibrate(q);
 	return workload ? bench_kind_run(q, &train_kind, &q->train) : bench_kind_run(q, &micro_kind, &q->micro);
 }

@@ -162,6 +162,9 @@ int bench_train_text(const struct bench_request *q, const struct train_result *r
 		       "utilisation", 100 * r->au_storage, 100 * r->au_mlperf, w->au_floor_percent);
 		printf("%-14s %.3f accelerator-seconds; %.3f s at the barrier, where the slowest counts\n", "stall",
 		       (double)r->stall_ns / 1e9, (double)r->job_stall_ns / 1e9);
+		if (o->prepare_ns > 0)
+			printf("%-14s %.3f accelerator-seconds waited for batches to be prepared\n", "preparing",
+			       (double)r->prepare_ns / 1e9);
 		latency("batch wait", &r->all.latency);
 	}
 	printf("%-14s %.3f s, not counted above\n", "first batch", r->first_batch_seconds);

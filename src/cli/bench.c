@@ -404,6 +404,7 @@ static int parse_train(struct bench_request *q)
 	if (rc == CLI_DONE && given.compute == 0)
 		rc = cli_usage("bench: --compute-time: expected more than 0");
 	w->compute_ns = or(given.compute, w->compute_ns);
+	o->prepare_ns = or(bench_more.prepare, 0);
 	o->target = q->target;
 	o->steps = or(given.steps, 0);
 	o->time_ns = or(given.time, 0);
@@ -587,6 +588,8 @@ int cmd_bench(int argc, char **argv)
 		rc = count("repeat", bench_report.repeat, 1, BENCH_REPEAT_MAX, &q.repeat);
 	if (rc == CLI_DONE)
 		rc = check_more();
+	if (rc == CLI_DONE)
+		rc = bench_calibrate_check(q.repeat);
 	if (rc == CLI_DONE && bench_more.token_file && !bench_more.clients)
 		rc = cli_usage("bench: --token-file has no meaning without --clients");
 	if (rc == CLI_DONE && !bench_is_more(given.workload))

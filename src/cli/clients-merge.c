@@ -21,12 +21,13 @@ static const struct {
 	enum rule rule;
 } rules[] = {
 	{ " ops bytes iops bytes_per_second errors samples failed skipped retries reconnects ", RULE_SUM },
-	{ " threads inflight rate_iops accelerators stall_seconds compute_seconds job_stall_seconds ", RULE_SUM },
+	{ " threads inflight rate_iops accelerators stall_seconds compute_seconds job_stall_seconds "
+	  "prepare_stall_seconds ", RULE_SUM },
 	{ " turns read_bytes written_bytes conversations shared_prompts hits misses dropped refused ", RULE_SUM },
 	{ " tokens_read tokens_written users pages ranks checkpoint_bytes ", RULE_SUM },
 	{ " seconds steps epochs duration_seconds duration_least_seconds duration_most_seconds ", RULE_MOST },
 	{ " flush_seconds first_batch_seconds compute_overrun interrupted durations_seconds ", RULE_MOST },
-	{ " au_mlperf au_storage ", RULE_MEAN_ACCELERATORS },
+	{ " au_mlperf au_storage step_seconds ", RULE_MEAN_ACCELERATORS },
 	{ " client client_user client_system ", RULE_MEAN_BYTES },
 };
 
