@@ -131,6 +131,7 @@ static void target_json(struct json_object *doc, const char *uri, const struct d
 	cli_json_bool(x, "data_digest", t->ddgst);
 	cli_json_u64(x, "keep_alive_ms", t->kato_ms);
 	cli_json_u64(x, "quiesce_ms", t->cqt_ms);
+	cli_json_bool(x, "times", t->times);
 }
 
 static void finding_json(struct json_object *list, const struct doctor_facts *facts,

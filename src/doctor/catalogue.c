@@ -170,6 +170,10 @@ static const struct doctor_entry catalogue[DOCTOR_IDS] = {
 				    "wait for a target that reports a Command Quiesce Time (TP4129) before "
 				    "relying on failover",
 				    NULL },
+	[DOCTOR_TARGET_EXTENSION] = { "only the target can tell its queue from its store: without its word a "
+				      "stall there is 'remote'",
+				      "leave ?sample=off out of the URI; if it is not there, see the target's "
+				      "log", NULL },
 	[DOCTOR_TARGET_FILE] = { "what lies under the file bounds what can be read from it", NULL, NULL },
 	[DOCTOR_TARGET_DIRECT] = { "without O_DIRECT data goes through the page cache: an extra copy, and "
 				   "figures of memory "

@@ -167,6 +167,8 @@ struct doctor_target {
 	bool hdgst, ddgst;
 	uint32_t kato_ms;
 	uint32_t cqt_ms;
+	bool extension; /* it has Penstock's own (nvme/vendor.h), */
+	bool times;	/* and agreed to say how long commands were where within it */
 	doctor_number command_us; /* round trip of an admin command, the least of several */
 
 	/* A file or block device. */

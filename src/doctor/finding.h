@@ -85,6 +85,7 @@ const char *doctor_status_name(enum doctor_status s);
 	X(TARGET_DIGESTS, "target.digests") \
 	X(TARGET_KEEPALIVE, "target.keep_alive") \
 	X(TARGET_QUIESCE, "target.quiesce") \
+	X(TARGET_EXTENSION, "target.extension") \
 	X(TARGET_FILE, "target.file") \
 	X(TARGET_DIRECT, "target.direct") \
 	X(LIMITS, "doctor.limits")

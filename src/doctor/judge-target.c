@@ -144,6 +144,20 @@ static void controller(const struct doctor_target *t, struct doctor_report *r)
 		report_add(r, DOCTOR_TARGET_QUIESCE, NULL, DOCTOR_PASS, "within %u ms (CQT)", t->cqt_ms);
 }
 
+/* A target of another make is no worse for it, so that is none to warn of. */
+static void extension(const struct doctor_target *t, struct doctor_report *r)
+{
+	if (!t->extension)
+		report_add(r, DOCTOR_TARGET_EXTENSION, NULL, DOCTOR_ABSENT,
+			   "it does not say where within it commands are, which Penstock's does");
+	else if (!t->times)
+		report_add(r, DOCTOR_TARGET_EXTENSION, NULL, DOCTOR_WARN,
+			   "it could say where within it commands are, and does not on this connection");
+	else
+		report_add(r, DOCTOR_TARGET_EXTENSION, NULL, DOCTOR_PASS,
+			   "it says where within it commands are: queue, QoS, media");
+}
+
 static void remote(const struct doctor_facts *f, struct doctor_report *r)
 {
 	const struct doctor_target *t = &f->target;
@@ -166,6 +180,7 @@ static void remote(const struct doctor_facts *f, struct doctor_report *r)
 	}
 	report_add(r, DOCTOR_TARGET_CONNECT, NULL, DOCTOR_PASS, "an association with %s", t->subnqn);
 	controller(t, r);
+	extension(t, r);
 }
 
 /* ---- files --------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@
 #include "host/identity.h"
 #include "nvme/cmd.h"
 #include "nvme/text.h"
+#include "nvme/vendor.h"
 #include "volume/uri.h"
 
 enum {
@@ -191,6 +192,8 @@ static void remember(const struct host_ctrl_info *i, struct doctor_target *t)
 	t->ddgst = i->ddgst;
 	t->kato_ms = i->kato_ms;
 	t->cqt_ms = le16_to_cpu(id->cqt);
+	t->extension = nvme_vendor_caps(id) & NVME_VENDOR_CAP_TIMES;
+	t->times = i->times;
 	t->reached = DOCTOR_LIVE;
 }
 
@@ -243,6 +246,7 @@ static void configure(struct host_config *c, const struct uri *u, const struct h
 	if (u->depth)
 		c->depth = u->depth;
 	v->t->depth_asked = c->depth;
+	c->times = u->sample_every != UINT32_MAX;
 	c->hdgst = u->hdgst;
 	c->ddgst = u->ddgst;
 	if (u->kato_ns)

@@ -124,12 +124,32 @@ static void buffers(void)
 	is_str(status(DOCTOR_TARGET_CONNECT), "fail", "TCP that works and NVMe that does not is a failure");
 }
 
+/* A target that is reached, of ours and of another make. */
+static void extension(void)
+{
+	fresh();
+	f->target.kind = DOCTOR_TO_TCP;
+	f->target.reached = DOCTOR_LIVE;
+	judge();
+	is_str(status(DOCTOR_TARGET_EXTENSION), "absent", "another's target tells nothing, and is no worse for it");
+	f->target.extension = true;
+	judge();
+	is_str(status(DOCTOR_TARGET_EXTENSION), "warn", "ours could, and did not agree to");
+	f->target.times = true;
+	judge();
+	is_str(status(DOCTOR_TARGET_EXTENSION), "pass", "ours tells");
+	f->target.reached = DOCTOR_CONNECTED;
+	judge();
+	is_str(status(DOCTOR_TARGET_EXTENSION), "none", "one that was not reached is not judged");
+}
+
 int main(void)
 {
 	catalogue();
 	unseen();
 	links();
 	buffers();
+	extension();
 	report_deinit(&r);
 	doctor_facts_free(f);
 	return tap_done();
