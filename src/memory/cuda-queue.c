@@ -200,7 +200,8 @@ int mem_cuda_follow(struct mem_job *job, uint64_t stream)
 	struct cuda *c = cuda_of(job->queue->dev);
 	int rc;
 
-	if (!job->impl)
+	/* One that could not be started has an event behind it all the same: only its done says so. */
+	if (!job->impl || job->result < 0)
 		return -EAGAIN;
 	if (!cuda_enter(c))
 		return -EIO;

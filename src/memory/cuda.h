@@ -47,7 +47,8 @@ int mem_cuda_passed(struct mem_device *dev, void *mark);
 void mem_cuda_unmark(struct mem_device *dev, void *mark);
 /*
  * What the stream is given from now on runs after @job, a copy in flight. -EAGAIN: the copy is
- * still in line for the copy engine, so nothing can wait for it; wait for its done instead.
+ * still in line for the copy engine, so nothing can wait for it, or it has failed already; wait for
+ * its done instead.
  */
 int mem_cuda_follow(struct mem_job *job, uint64_t stream);
 

@@ -222,14 +222,23 @@ static void workers_stop(struct pst_context *ctx)
 	}
 }
 
-static int workers_start(struct pst_context *ctx, unsigned int threads, uint64_t spin_ns, struct err *err)
+/* @loop: of the one worker; NULL: loops are made. */
+static int workers_start(struct pst_context *ctx, struct io_loop *loop, unsigned int threads, uint64_t spin_ns,
+			 struct err *err)
 {
 	struct io_loop_options opts = { .spin_ns = spin_ns };
 	unsigned int n = ctx->mode == PST_MODE_POLLED ? 1 : threads;
 
 	ctx->workers = mem_calloc(n, sizeof(*ctx->workers));
-	if (!ctx->workers)
+	if (!ctx->workers) {
+		if (loop)
+			io_loop_free(loop);
 		return err_set(err, ENOMEM, "no memory for %u I/O threads", n);
+	}
+	if (loop) {
+		ctx->workers[ctx->worker_count++] = (struct worker){ .ctx = ctx, .loop = loop };
+		return 0;
+	}
 	for (; ctx->worker_count < n; ctx->worker_count++) {
 		struct worker *w = &ctx->workers[ctx->worker_count];
 		int rc;
@@ -255,7 +264,8 @@ static int requests_new(struct pst_context *ctx, struct err *err)
 	return 0;
 }
 
-static int context_init(struct pst_context *ctx, const struct pst_context_options *o, struct err *err)
+static int context_init(struct pst_context *ctx, struct io_loop *loop, const struct pst_context_options *o,
+			struct err *err)
 {
 	struct host_identity id;
 	int rc;
@@ -272,9 +282,9 @@ static int context_init(struct pst_context *ctx, const struct pst_context_option
 		return err_set(err, EINVAL, "mode: no such mode (%d)", (int)o->mode);
 	if (o->threads > THREADS_MAX)
 		return err_set(err, EINVAL, "threads: %u: expected at most %d", o->threads, THREADS_MAX);
-	rc = requests_new(ctx, err);
+	rc = workers_start(ctx, loop, o->threads ? o->threads : 1, o->spin_ns, err);
 	if (rc == 0)
-		rc = workers_start(ctx, o->threads ? o->threads : 1, o->spin_ns, err);
+		rc = requests_new(ctx, err);
 	if (rc == 0)
 		rc = host_identity_get(ctx->workers[0].loop, o->hostnqn, o->hostid, &id, err);
 	if (rc == 0) {
@@ -296,28 +306,40 @@ static void context_deinit(struct pst_context *ctx)
 	mem_free(ctx);
 }
 
-int pst_context_new(const struct pst_context_options *opts, struct pst_context **ret_ctx,
-		    struct pst_error *error)
+int context_new_on_loop(struct io_loop *loop, const struct pst_context_options *opts, struct pst_context **ret_ctx,
+			struct pst_error *error)
 {
 	struct pst_context_options o = PST_OPTIONS(o);
 	struct err err = ERR_NULL;
-	struct pst_context *ctx;
+	struct pst_context *ctx = NULL;
 	int rc = options_take(&o, sizeof(o), opts, opts ? opts->struct_size : 0, &err);
 
-	if (rc < 0)
-		return pst_error_from(error, &err);
-	ctx = mem_zalloc(sizeof(*ctx));
-	if (!ctx) {
-		err_set(&err, ENOMEM, "no memory for a context");
+	if (rc == 0) {
+		ctx = mem_zalloc(sizeof(*ctx));
+		rc = ctx ? 0 : err_set(&err, ENOMEM, "no memory for a context");
+	}
+	if (rc < 0) {
+		if (loop)
+			io_loop_free(loop);
 		return pst_error_from(error, &err);
 	}
-	rc = context_init(ctx, &o, &err);
+	if (loop) {
+		o.mode = PST_MODE_POLLED;
+		o.threads = 1;
+	}
+	rc = context_init(ctx, loop, &o, &err);
 	if (rc < 0) {
 		context_deinit(ctx);
 		return pst_error_from(error, &err);
 	}
 	*ret_ctx = ctx;
 	return 0;
+}
+
+int pst_context_new(const struct pst_context_options *opts, struct pst_context **ret_ctx,
+		    struct pst_error *error)
+{
+	return context_new_on_loop(NULL, opts, ret_ctx, error);
 }
 
 void pst_context_free(struct pst_context *ctx)

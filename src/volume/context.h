@@ -77,6 +77,13 @@ void context_put(struct pst_context *ctx, struct request *r, bool waited);
 /* It is done: its callback is called, or it is queued for pst_wait(). Worker's thread. */
 void context_complete(struct pst_context *ctx, struct request *r);
 
+/*
+ * As pst_context_new(), polled, on a loop that there is, which it takes over, also when it fails: for
+ * simulated machines.
+ */
+int context_new_on_loop(struct io_loop *loop, const struct pst_context_options *opts, struct pst_context **ret_ctx,
+			struct pst_error *err);
+
 /* Fills in a struct pst_error from a struct err; returns its -code. @dst may be NULL. */
 struct err;
 int pst_error_from(struct pst_error *dst, const struct err *src);
