@@ -47,6 +47,7 @@ void report_clients(struct report *r);
 /* ---- report-setup.c: what it was measured on, and how to do it again ------------------------------ */
 
 void report_set_up(struct report *r);
+void report_topology(struct report *r);
 void report_again(struct report *r);
 
 #endif

@@ -276,7 +276,7 @@ static void feeds(struct report *r)
 			    json_object_get_string(figures_at(f, "accelerators")));
 		text_add(r->t, "</b></td><td class=\"n\">");
 		snprintf(at, sizeof(at), "feeds.%zu.exactly", i);
-		snprintf(shown, sizeof(shown), "%.3g", figures_number(f, "exactly"));
+		snprintf(shown, sizeof(shown), "%.2f", figures_number(f, "exactly"));
 		report_data(r, at, figures_at(f, "exactly"), shown);
 		text_add(r->t, "</td></tr>\n");
 	}

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "bench/figures.h"
 #include "bench/report.h"
+#include "bench/series.h"
 
 #define AXIS	"#8a8f94"
 #define GRID	"#e2e3de"
@@ -108,6 +109,39 @@ static double least_in(struct json_object *doc, int column)
 	return least;
 }
 
+/*
+ * Waiting is recorded when what was waited for arrives; it went on before that. So what is more than a
+ * slice has room for, with @n accelerators, goes into the slices before.
+ */
+static void spread(struct json_object *rows, double n, double ret[SERIES_SLICES])
+{
+	double over = 0;
+
+	for (size_t r = MIN(report_length(rows), (size_t)SERIES_SLICES); r-- > 0;) {
+		double length = report_cell(rows, r, SECONDS) - (r ? report_cell(rows, r - 1, SECONDS) : 0), part;
+
+		over += report_cell(rows, r, WAITING) * length;
+		part = MIN(over, n * length);
+		ret[r] = length > 0 ? part / length : 0;
+		over -= part;
+	}
+}
+
+/* A slice in which nothing completed has a rate of 0 and no latency: the line goes on to the next that has one. */
+static void add_row(struct text *t, struct json_object *rows, size_t r, double x, const int *columns, size_t n,
+		    double divide, const double *waiting)
+{
+	bool rate = columns[0] == BYTES || columns[0] == WAITING;
+
+	if (!rate && report_cell(rows, r, (size_t)columns[0]) <= 0)
+		return;
+	text_add(t, "%.6g", x);
+	for (size_t c = 0; c < n; c++)
+		text_add(t, " %.6g",
+			 (columns[c] == WAITING ? waiting[r] : report_cell(rows, r, (size_t)columns[c])) / divide);
+	text_add(t, "\n");
+}
+
 /* One run behind the other, a line between them. Each value is drawn in the middle of its slice. */
 static void add_runs(struct text *t, struct json_object *doc, const int *columns, size_t n, double divide)
 {
@@ -117,21 +151,12 @@ static void add_runs(struct text *t, struct json_object *doc, const int *columns
 	text_add(t, "$d << EOD\n");
 	for (size_t i = 0; i < report_length(series); i++) {
 		struct json_object *rows = figures_at(report_item(series, i), "rows");
-		double before = 0, at = 0;
+		double before = 0, at = 0, waiting[SERIES_SLICES];
 
-		for (size_t r = 0; r < report_length(rows); r++) {
+		spread(rows, MAX(figures_number(doc, "workload.accelerators"), 1.0), waiting);
+		for (size_t r = 0; r < MIN(report_length(rows), (size_t)SERIES_SLICES); r++) {
 			at = report_cell(rows, r, SECONDS);
-			text_add(t, "%.6g", begin_at + (before + at) / 2);
-			for (size_t c = 0; c < n; c++) {
-				double x = report_cell(rows, r, (size_t)columns[c]);
-
-				/* A slice in which nothing completed has a rate of 0 and no latency. */
-				if (x > 0 || columns[c] == BYTES || columns[c] == WAITING)
-					text_add(t, " %.6g", x / divide);
-				else
-					text_add(t, " NaN");
-			}
-			text_add(t, "\n");
+			add_row(t, rows, r, begin_at + (before + at) / 2, columns, n, divide, waiting);
 			before = at;
 		}
 		text_add(t, "\n");
@@ -191,7 +216,7 @@ static void waiting_plot(struct json_object *doc, struct report_plot *p)
 	double n = MAX(figures_number(doc, "workload.accelerators"), 1.0);
 
 	add_runs(t, doc, (const int[]){ WAITING }, 1, n / 100);
-	range(t, "y", 0, MIN(100.0, MAX(1.0, 1.15 * 100 * most_in(doc, WAITING) / n)));
+	range(t, "y", 0, MIN(105.0, MAX(1.0, 1.15 * 100 * most_in(doc, WAITING) / n)));
 	axes(t, "seconds", "%");
 	text_add(t, "plot $d using 1:2 with filledcurves y1=0 fs solid 1 noborder lc rgb '" PALE "' notitle, "
 		    "$d using 1:2 with lines lt 1 lw 1.8 lc rgb '" FIRST "' notitle\n");

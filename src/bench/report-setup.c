@@ -156,6 +156,66 @@ void report_set_up(struct report *r)
 	text_add(r->t, "</div>\n</section>\n");
 }
 
+/* ---- topology ------------------------------------------------------------------------------ */
+
+static void device(struct report *r, struct json_object *d)
+{
+	double node = figures_number(d, "numa_node"), lanes = figures_number(d, "pcie_lanes");
+	double most = figures_number(d, "pcie_lanes_max");
+	const char *name = figures_text(d, "name");
+	char where[160] = "", link[64] = "";
+
+	snprintf(where, sizeof(where), "%s%s%s", figures_text(d, "pci_address"),
+		 *figures_text(d, "driver") ? ", driver " : "", figures_text(d, "driver"));
+	if (lanes > 0)
+		snprintf(link, sizeof(link), "%.0f of %.0f PCIe lanes", lanes, most > 0 ? most : lanes);
+	text_add(r->t, "<tr><td>%s</td><td>", figures_text(d, "kind"));
+	text_escape(r->t, *name ? name : figures_text(d, "model"));
+	text_add(r->t, "</td><td class=\"soft\">");
+	text_escape(r->t, *where ? where : "no PCI device, or not visible");
+	text_add(r->t, "</td><td class=\"soft\">%s</td>", link);
+	if (node >= 0)
+		text_add(r->t, "<td>node %.0f</td></tr>\n", node);
+	else
+		text_add(r->t, "<td class=\"soft\">node not known</td></tr>\n");
+}
+
+static void finding(struct report *r, struct json_object *f)
+{
+	const char *subject = figures_text(f, "subject");
+
+	text_add(r->t, "<li><b>");
+	text_escape(r->t, *subject ? subject : figures_text(f, "id"));
+	text_add(r->t, "</b> ");
+	text_escape(r->t, figures_text(f, "what"));
+	text_add(r->t, " <span class=\"soft\">");
+	text_escape(r->t, figures_text(f, "mend"));
+	text_add(r->t, "</span></li>\n");
+}
+
+/* As penstock doctor saw it. */
+void report_topology(struct report *r)
+{
+	struct json_object *t = figures_at(r->doc, "topology"), *devices = figures_at(t, "devices");
+	struct json_object *findings = figures_at(t, "findings");
+
+	if (!t)
+		return;
+	report_section(r, "Where devices sit, and what to mind", false);
+	if (report_length(devices) > 0)
+		text_add(r->t, "<div class=\"scroll\"><table>\n");
+	for (size_t i = 0; i < report_length(devices); i++)
+		device(r, report_item(devices, i));
+	text_add(r->t, "%s", report_length(devices) > 0 ? "</table></div>\n"
+							: "<p class=\"soft\">No GPU, NIC or disk is visible.</p>\n");
+	if (report_length(findings) > 0)
+		text_add(r->t, "<p class=\"soft\">Of what <code>penstock doctor</code> looks at, these can cost "
+			       "something here:</p>\n<ul class=\"findings\">\n");
+	for (size_t i = 0; i < report_length(findings); i++)
+		finding(r, report_item(findings, i));
+	text_add(r->t, "%s</section>\n", report_length(findings) > 0 ? "</ul>\n" : "");
+}
+
 /* ---- once more ----------------------------------------------------------------------------- */
 
 static void listed(struct report *r, const char *const *list)

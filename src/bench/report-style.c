@@ -85,6 +85,8 @@ const char *const report_style[] = {
 	".way span{padding:6px 12px;border:1px solid var(--line);border-radius:4px;background:var(--fill);"
 	"min-width:0;overflow-wrap:anywhere}\n",
 	".way b{display:block;font-weight:600}\n",
+	"ul.findings{margin:6px 0 0;padding-left:20px;font-size:14px}\n",
+	"ul.findings li{margin:3px 0;max-width:90ch;overflow-wrap:anywhere}\n",
 	"pre{margin:0 0 16px;padding:12px 14px;background:var(--fill);border:1px solid var(--line);border-radius:4px;"
 	"font:13px/1.5 ui-monospace,'SF Mono',Menlo,'DejaVu Sans Mono',monospace;white-space:pre-wrap;"
 	"overflow-wrap:anywhere}\n",

@@ -236,6 +236,7 @@ void report_page(struct json_object *doc, const struct report_plot *p, size_t n,
 		report_repeats(&r);
 	}
 	report_set_up(&r);
+	report_topology(&r);
 	report_again(&r);
 	text_add(ret, "<footer>Made by penstock ");
 	text_escape(ret, figures_text(doc, "version"));

@@ -164,6 +164,33 @@ static int print_json(const struct doctor_facts *f, const struct doctor_report *
 	return cli_json_print(doc);
 }
 
+/* ---- for reports ----------------------------------------------------------------------------- */
+
+static void add_topology(struct json_object *doc, const struct doctor_facts *f)
+{
+	struct json_object *x = cli_json_object(doc, "topology"), *list;
+	struct doctor_report r = DOCTOR_REPORT_NULL;
+
+	machine_json(x, f);
+	doctor_judge(f, &r);
+	list = cli_json_array(x, "findings");
+	for (size_t i = 0; i < r.count; i++) {
+		if (r.findings[i].status == DOCTOR_WARN || r.findings[i].status == DOCTOR_FAIL)
+			finding_json(list, f, &r.findings[i]);
+	}
+	report_deinit(&r);
+}
+
+void doctor_topology(struct json_object *doc)
+{
+	struct doctor_facts *f = doctor_facts_new();
+	struct err err = ERR_NULL;
+
+	if (f && gather_machine("", f, &err) == 0)
+		add_topology(doc, f);
+	doctor_facts_free(f);
+}
+
 /* ---- the command --------------------------------------------------------------------------- */
 
 static int print_text(const struct doctor_facts *f, const struct doctor_report *r)

@@ -17,4 +17,12 @@ const char *doctor_mend(const struct doctor_finding *f);
 /* Is it unknown for want of rights that root has? Then what root would see. */
 const char *doctor_root_adds(const struct doctor_facts *facts, const struct doctor_finding *f);
 
+struct json_object;
+
+/*
+ * Adds "topology" to @doc: devices and where they sit, as the doctor reports them, and those of its findings
+ * that warn or failed. Nothing if this machine cannot be looked at.
+ */
+void doctor_topology(struct json_object *doc);
+
 #endif

@@ -19,6 +19,7 @@
 #include "bench/figures.h"
 #include "bench/report.h"
 #include "cli/cli.h"
+#include "cli/doctor.h"
 
 enum { PATH_MAX_ = 4096, SVG_MAX = 16 << 20 };
 
@@ -243,6 +244,9 @@ int report_write(struct json_object *doc, const char *path)
 	char page[PATH_MAX_];
 	int rc;
 
+	/* Of several clients the machines are others than this. */
+	if (!figures_at(doc, "clients"))
+		doctor_topology(doc);
 	if (is_page(path))
 		return write_page(doc, path);
 	snprintf(page, sizeof(page), "%s/index.html", path);
