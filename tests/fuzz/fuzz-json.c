@@ -250,11 +250,16 @@ static void fuzz_reports(const uint8_t *data, size_t n)
 static void fuzz_answer(const uint8_t *data, size_t n)
 {
 	struct json_object *o = parse(data, n);
+	FILE *ours = stdout, *nowhere = fopen("/dev/null", "w");
 
-	INVARIANT(freopen("/dev/null", "w", stdout));
+	/* What is shown is no line of the test that replays this. */
+	INVARIANT(nowhere);
+	stdout = nowhere;
 	ctl_show_change(o);
 	ctl_show_status(o);
 	ctl_show_stats(o);
+	stdout = ours;
+	fclose(nowhere);
 	json_object_put(o);
 }
 
