@@ -51,7 +51,7 @@ struct micro_thread {
 	uint8_t *host;	  /* the CPU's address of mem; NULL: it has none */
 	uint8_t *scratch; /* one block */
 	struct micro_lane *lanes; /* one per volume */
-	unsigned int turn;	  /* lane whose turn it is, with a rate */
+	unsigned int turn;	  /* lane whose turn it is to be first */
 	struct micro_slot *slots;
 	uint64_t slot_count;
 	struct micro_slot *done;

@@ -299,12 +299,18 @@ static void submit_paced(struct micro_thread *t, uint64_t now)
 
 void micro_submit(struct micro_thread *t, uint64_t now)
 {
+	unsigned int lanes = (unsigned int)opts_of(t)->target.uri_count;
+
 	if (t->m->interval_ns && !t->scanning) {
 		submit_paced(t, now);
 		return;
 	}
-	for (size_t i = 0; i < opts_of(t)->target.uri_count; i++) {
-		while (!atomic_load_explicit(&t->m->halt, memory_order_relaxed) && submit_one(&t->lanes[i], 0))
+	/* Who is first is answered first, and is there when the next round begins: each has its turn at that. */
+	for (unsigned int i = 0; i < lanes; i++) {
+		struct micro_lane *l = &t->lanes[(t->turn + i) % lanes];
+
+		while (!atomic_load_explicit(&t->m->halt, memory_order_relaxed) && submit_one(l, 0))
 			;
 	}
+	t->turn = (t->turn + 1) % lanes;
 }
