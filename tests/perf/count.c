@@ -2,9 +2,11 @@
 /*
  * A target and a client in one thread, turn by turn, for counting instructions under callgrind:
  *
- *	PENSTOCK_IO=epoll valgrind --tool=callgrind --collect-atstart=no count target|client IO SIZE DEPTH OPS
+ *	PENSTOCK_IO=epoll valgrind --tool=callgrind --collect-atstart=no \
+ *		count target|client IO SIZE DEPTH OPS [SAMPLE|off [host|cuda]]
  *
- * IO is read or write. What is collected is the work of one end for OPS operations, in user space;
+ * IO is read or write; one request in SAMPLE is sampled (as ?sample=); data lands in the host's memory or a
+ * GPU's. What is collected is the work of one end for OPS operations, in user space;
  * connecting and warming up are not. Both ends take their turns in the same order each time, so the
  * count repeats to a fraction of a percent, which time does not. Prints the operations it counted.
  */
@@ -26,7 +28,8 @@
 
 static struct {
 	bool write;
-	uint64_t size, depth, ops;
+	uint64_t size, depth, ops, sample; /* sample 0: the library's choice */
+	bool cuda;
 	struct pst_volume *vol;
 	struct pst_memory *mem;
 	struct rng rng;
@@ -110,15 +113,21 @@ static void with_target_turning(pthread_t *t, bool begin)
 static void measure(const char *uri, const char *who)
 {
 	struct pst_context_options o = PST_OPTIONS(o);
+	struct pst_volume_options vo = PST_OPTIONS(vo);
 	struct pst_context *ctx;
 	struct pst_error err;
 	pthread_t t;
+	int rc;
 
 	o.mode = PST_MODE_POLLED;
+	vo.sample_every = (uint32_t)run.sample;
 	with_target_turning(&t, true);
-	if (pst_context_new(&o, &ctx, &err) < 0 || pst_volume_open(ctx, uri, NULL, &run.vol, &err) < 0 ||
-	    pst_memory_alloc(ctx, run.depth * run.size, &run.mem, &err) < 0)
+	if (pst_context_new(&o, &ctx, &err) < 0 || pst_volume_open(ctx, uri, &vo, &run.vol, &err) < 0)
 		die("open", err.text);
+	rc = run.cuda ? pst_memory_cuda_alloc(ctx, 0, run.depth * run.size, NULL, &run.mem, &err)
+		      : pst_memory_alloc(ctx, run.depth * run.size, &run.mem, &err);
+	if (rc < 0)
+		die("memory", err.text);
 	with_target_turning(&t, false);
 
 	rounds(ctx, 4 * run.depth, "");
@@ -169,11 +178,17 @@ static void serve(const char *who)
 
 int main(int argc, char **argv)
 {
-	if (argc != 6 || parse_size(argv[3], &run.size) < 0 || parse_u64(argv[4], &run.depth) < 0 ||
+	if (argc < 6 || argc > 8 || parse_size(argv[3], &run.size) < 0 || parse_u64(argv[4], &run.depth) < 0 ||
 	    parse_u64(argv[5], &run.ops) < 0 || run.size == 0 || run.depth == 0) {
-		fprintf(stderr, "usage: count target|client|nobody read|write SIZE DEPTH OPS\n");
+		fprintf(stderr, "usage: count target|client|nobody read|write SIZE DEPTH OPS [SAMPLE|off [host|cuda]]\n");
 		return 2;
 	}
+	run.sample = argc > 6 && strcmp(argv[6], "off") == 0 ? UINT32_MAX : 0;
+	if (argc > 6 && !run.sample && parse_u64_between(argv[6], 1, UINT32_MAX - 1, &run.sample) < 0) {
+		fprintf(stderr, "count: '%s': expected off or a number\n", argv[6]);
+		return 2;
+	}
+	run.cuda = argc > 7 && strcmp(argv[7], "cuda") == 0;
 	run.write = strcmp(argv[2], "write") == 0;
 	rng_init(&run.rng, 1);
 	serve(argv[1]);
