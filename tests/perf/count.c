@@ -180,7 +180,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 6 || argc > 8 || parse_size(argv[3], &run.size) < 0 || parse_u64(argv[4], &run.depth) < 0 ||
 	    parse_u64(argv[5], &run.ops) < 0 || run.size == 0 || run.depth == 0) {
-		fprintf(stderr, "usage: count target|client|nobody read|write SIZE DEPTH OPS [SAMPLE|off [host|cuda]]\n");
+		fputs("usage: count target|client|nobody read|write SIZE DEPTH OPS [SAMPLE|off [host|cuda]]\n", stderr);
 		return 2;
 	}
 	run.sample = argc > 6 && strcmp(argv[6], "off") == 0 ? UINT32_MAX : 0;
