@@ -165,19 +165,24 @@ static void add_listener(struct plan *p, enum kind kind, const struct config_lis
 	x->listener = l;
 }
 
-/* The one of the same words that no other has been found to be; those with port 0 are alike. */
+/*
+ * The one that it is to go on as. What was made by an edit of the running configuration still says
+ * where each is bound, and then only that counts: those with port 0 are alike in words. What comes
+ * from a file does not: the first of the same words that no other has been found to be.
+ */
 static struct config_listener *partner(const struct config *c, const struct config_listener *l)
 {
 	for (size_t i = 0; i < c->listener_count; i++)
-		if (strcmp(c->listeners[i].address, l->address) == 0 && c->listeners[i].bound.len == 0)
+		if (c->listeners[i].bound.len > 0 && io_addr_equal(&c->listeners[i].bound, &l->bound))
+			return &c->listeners[i];
+	for (size_t i = 0; i < c->listener_count; i++)
+		if (c->listeners[i].bound.len == 0 && strcmp(c->listeners[i].address, l->address) == 0)
 			return &c->listeners[i];
 	return NULL;
 }
 
 static void compare_listeners(struct plan *p)
 {
-	for (size_t i = 0; i < p->desired->listener_count; i++)
-		p->desired->listeners[i].bound.len = 0;
 	for (size_t i = 0; i < p->was->listener_count; i++) {
 		const struct config_listener *was = &p->was->listeners[i];
 		struct config_listener *l = partner(p->desired, was);

@@ -128,6 +128,28 @@ static void namespaces(void)
 	asked("ns.remove", "\"nsid\":2", "no namespace 2", "twice");
 }
 
+/* Two that were configured in the same words; each is told by where it is bound. */
+static void twins(void)
+{
+	char params[128], text[IO_ADDR_TEXT];
+	struct io_addr first, second;
+	size_t n;
+
+	asked("listener.add", "\"address\":\"tcp://127.0.0.1:0\"", "listener_added", "one more on any port");
+	n = site_config(m.site)->listener_count;
+	first = site_config(m.site)->listeners[0].bound;
+	second = site_config(m.site)->listeners[n - 1].bound;
+	io_addr_format(&first, text);
+	snprintf(params, sizeof(params), "\"address\":\"tcp://%s\"", text);
+	asked("listener.remove", params, text, "the first of two on any port goes");
+	is_u64(site_config(m.site)->listener_count, n - 1, "and no other");
+	ok(io_addr_equal(&site_config(m.site)->listeners[n - 2].bound, &second), "the second is still there");
+	asked("listener.add", params, "listener_added", "and its port is free for it to return");
+	io_addr_format(&second, text);
+	snprintf(params, sizeof(params), "\"address\":\"tcp://%s\"", text);
+	asked("listener.remove", params, text, "the second goes by its own port");
+}
+
 static void others(void)
 {
 	asked("subsys.add", "\"nqn\":\"" B "\",\"allow\":[\"" HOST "\"]", "subsystem_added", "subsys.add");
@@ -154,6 +176,7 @@ static void others(void)
 	      "port 0 is where nobody listens");
 	asked("subsys.remove", "\"nqn\":\"" B "\"", "subsystem_removed", "subsys.remove");
 	ok(site_config(m.site)->listener_count == 2, "with the listener that led there alone");
+	twins();
 	asked("ns.add", "\"store\":\"memory:1M\"", "\"nsid\":2", "the only one again need not be named");
 	asked("stats", "", "\"latency_us\"", "stats");
 	asked("stats", "", "\"closed\":{\"host_closed\":0", "stats: why connections ended");
