@@ -82,7 +82,9 @@ void context_complete(struct pst_context *ctx, struct request *r)
 	}
 	/* Back to the pool first: the callback may well submit the next request. */
 	context_put(ctx, r, false);
-	ctx->callbacks++;
+	/* For pst_poll(), which a threaded context has not: there, many threads come by here. */
+	if (ctx->mode == PST_MODE_POLLED)
+		ctx->callbacks++;
 	cb(&c, c.user);
 }
 
