@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -385,13 +386,34 @@ static void uring_cancel(struct io_loop *loop, struct io_op *op)
 
 /* ---- life --------------------------------------------------------------------------------------- */
 
+/*
+ * A ring's pages may lie where another thread's ring has just been. The kernel orders the two; this
+ * says so to who only sees the program, as the thread sanitizer: liburing maps and unmaps by system
+ * calls of its own, behind its back.
+ */
+static _Atomic unsigned int rings_over;
+
+static void exit_ring(struct uring *u)
+{
+	atomic_fetch_add_explicit(&rings_over, 1, memory_order_release);
+	io_uring_queue_exit(&u->ring);
+}
+
+static int init_ring(struct uring *u, unsigned int depth, struct io_uring_params *p)
+{
+	int r = io_uring_queue_init_params(depth, &u->ring, p);
+
+	atomic_load_explicit(&rings_over, memory_order_acquire);
+	return r;
+}
+
 static void uring_free(struct io_loop *loop)
 {
 	struct uring *u = uring_of(loop);
 
 	INVARIANT(u->attached == 0 && u->files == 0 && list_empty(&u->backlog));
 	io_pool_deinit(&u->pool);
-	io_uring_queue_exit(&u->ring);
+	exit_ring(u);
 	io_wake_deinit(&u->wake);
 	io_loop_base_deinit(loop);
 	mem_free(u);
@@ -448,12 +470,12 @@ static int ring_init(struct uring *u, unsigned int depth, unsigned int denied)
 			.cq_entries = MIN(depth * CQ_FACTOR, (unsigned int)MAX_CQ),
 		};
 		u->poll_first = sets[i] != 0;
-		r = io_uring_queue_init_params(depth, &u->ring, &p);
+		r = init_ring(u, depth, &p);
 	}
 	if (r < 0)
 		return r;
 	if ((p.features & NEEDED_FEATURES) != NEEDED_FEATURES) {
-		io_uring_queue_exit(&u->ring);
+		exit_ring(u);
 		return -ENOSYS;
 	}
 	/* Spares a look-up of the descriptor at each entry. Not had is not missed. */
@@ -497,7 +519,7 @@ int uring_loop_new_without(const struct io_loop_options *opts, unsigned int deni
 		goto free_loop;
 	r = io_wake_init(&u->wake);
 	if (r < 0)
-		goto exit_ring;
+		goto deinit_ring;
 	r = io_pool_init(&u->pool, &u->base, opts->file_threads);
 	if (r < 0)
 		goto deinit_wake;
@@ -506,8 +528,8 @@ int uring_loop_new_without(const struct io_loop_options *opts, unsigned int deni
 
 deinit_wake:
 	io_wake_deinit(&u->wake);
-exit_ring:
-	io_uring_queue_exit(&u->ring);
+deinit_ring:
+	exit_ring(u);
 free_loop:
 	mem_free(u);
 	return uring_error(-r, err);
