@@ -199,7 +199,11 @@ static void end_ctrl(struct tgt_ctrl *c)
 {
 	c->gone = true;
 	c->admin = NULL;
-	atomic_store_explicit(&c->ready, false, memory_order_release);
+	/*
+	 * It stays ready: what the host still sends on I/O queues until they end is served as what came
+	 * before, and the fence waits for it. "Command Sequence Error, do not retry" would go through to
+	 * who does the I/O, and a lost connection must not.
+	 */
 	list_del(&c->link);
 	c->subsys->ctrl_count--;
 	target_io_stats_add(&c->subsys->io, &c->io);

@@ -105,7 +105,7 @@ static void end_not_heard(void)
 	struct peer a, io, b, bio;
 	struct tgt_conn *deaf;
 	struct nvme_cpl cpl;
-	uint16_t id, cid;
+	uint16_t id, cid, late;
 
 	id = admin_on(&a, 0);
 	io_on(&io, 1, 1, id);
@@ -125,8 +125,14 @@ static void end_not_heard(void)
 	rig_store_release(&rig.stores[0]);
 	rig_run(&rig, RIG_S);
 	ok(bio.in_at == bio.in_len, "also when the store is done, as more could come");
-	submit_write(&io, 50, 3);
-	rig_run(&rig, RIG_MS);
+	/*
+	 * A host sends until it knows. An error that says "never again" would reach its user, when all
+	 * that happened is that a connection was lost.
+	 */
+	late = submit_write(&io, 50, 3);
+	cpl = peer_wait(&io, late);
+	is_status(&cpl, SUCCESS, "what comes on the old queue until it ends is served");
+	ok(bio.in_at == bio.in_len, "while the new one waits");
 	undeafen(deaf);
 	cpl = peer_wait(&bio, cid);
 	is_status(&cpl, SUCCESS, "when it has heard, the write goes on");
