@@ -261,10 +261,11 @@ static void append(char *text, size_t *at, const char *separator, const char *wo
 	*at = MIN(*at + (size_t)MAX(n, 0), (size_t)READY_MAX - 1);
 }
 
-static void say_ready(const struct server *s)
+/* The line for who waits for it. Made before anybody can change the configuration. */
+static void describe(const struct server *s, char line[READY_MAX])
 {
 	const struct config *c = site_config(s->site);
-	char line[READY_MAX], addr[IO_ADDR_TEXT];
+	char addr[IO_ADDR_TEXT];
 	size_t at = 0;
 
 	for (size_t i = 0; i < c->subsystem_count; i++)
@@ -273,6 +274,10 @@ static void say_ready(const struct server *s)
 		io_addr_format(&c->listeners[i].bound, addr);
 		append(line, &at, i == 0 ? " listen=tcp://" : ",tcp://", addr);
 	}
+}
+
+static void say_ready(const struct server *s, const char *line)
+{
 	puts(line);
 	if (fflush(stdout) != 0)
 		log_event(&s->log, LOG_LEVEL_WARN, "ready_not_printed", LOG_STR("why", strerror(errno)));
@@ -333,13 +338,16 @@ static int flush(struct server *s, struct err *err)
 static int serve(struct server *s, struct err *err)
 {
 	int rc = site_start(s->site, err);
+	char line[READY_MAX] = "";
 
-	if (rc == 0)
+	if (rc == 0) {
+		describe(s, line);
 		rc = start_control(s, err);
+	}
 	if (rc < 0)
 		return rc;
 	handle_signals();
-	say_ready(s);
+	say_ready(s, line);
 	rc = target_run(site_target(s->site));
 	notify("STOPPING=1");
 	handle(SIGTERM, SIG_IGN);
