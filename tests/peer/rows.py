@@ -25,8 +25,9 @@ class Tap:
         self.count += 1
         self.failures += not good
         print('%sok %d - %s' % ('' if good else 'not ', self.count, name))
-        for line in said:
-            print('# ' + str(line))
+        for text in said:
+            for line in str(text).splitlines():
+                print('# ' + line)
         sys.stdout.flush()
 
     def skip(self, name, why):

@@ -41,6 +41,13 @@ def hexed(data, limit=48):
     return data[:limit].hex(' ', 4) + ('...' if len(data) > limit else '')
 
 
+def ready(sock, event, seconds):
+    """Waits for it; poll(), for select() takes no descriptor above 1023."""
+    p = select.poll()
+    p.register(sock, event)
+    return bool(p.poll(seconds * 1000))
+
+
 class Wire:
     """sock: connected; it becomes the wire's."""
 
@@ -76,7 +83,7 @@ class Wire:
         view, until = memoryview(data), time.monotonic() + within
         while view:
             left = until - time.monotonic()
-            if left <= 0 or not select.select([], [self.sock], [], left)[1]:
+            if left <= 0 or not ready(self.sock, select.POLLOUT, left):
                 raise Timeout('%s: %d bytes were not taken within %.1f s' % (self.name, len(view), within))
             try:
                 view = view[self.sock.send(view):]
@@ -89,7 +96,7 @@ class Wire:
     def send_until_full(self, data, most):
         """As much as the peer takes without anybody waiting; how much that was."""
         sent = 0
-        while sent < most and select.select([], [self.sock], [], 0.3)[1]:
+        while sent < most and ready(self.sock, select.POLLOUT, 0.3):
             try:
                 sent += self.sock.send(data)
             except BlockingIOError:
@@ -112,7 +119,7 @@ class Wire:
     def _fill(self, until):
         """One receive; False when the time is over."""
         left = until - time.monotonic()
-        if left <= 0 or not select.select([self.sock], [], [], left)[0]:
+        if left <= 0 or not ready(self.sock, select.POLLIN, left):
             return False
         try:
             got = self.sock.recv(1 << 20)

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -65,6 +66,11 @@ class Bench:
         return {'ops': d['ops'], 'bytes': d['bytes'], 'compared': d['verify']['samples'],
                 'mismatches': d['verify']['failed'], 'errors': d['errors'], 'retries': d['retries'],
                 'reconnects': d['reconnects']}, faults
+
+    def interrupt(self):
+        """Before its time: it reports what it did so far."""
+        if self.alive():
+            self.process.send_signal(signal.SIGINT)
 
     def kill(self):
         if self.process and self.alive():
@@ -173,7 +179,8 @@ class Admin(threading.Thread):
         """Digests now and then; an offset and a length that are no multiples of a block."""
         offset, data = self.rng.randrange(1 << 20), os.urandom(self.rng.randrange(1, 2 << 20))
         store = self.rng.choice(('memory:4M', 'file:%s/copy.img,size=4M' % self.target.dir))
-        query = self.rng.choice(('', '?hdgst=1&ddgst=1'))
+        # Nobody harms these connections; but the machine may be busy.
+        query = '?connect_timeout=60s' + self.rng.choice(('', '&hdgst=1&ddgst=1'))
         uri = 'nvme+tcp://%s:%d/%s/9%s' % (*self.direct, self.nqn, query)
         self.target.ctl('ns.add', store=store, nqn=self.nqn, nsid=9)
         for _ in range(2):
