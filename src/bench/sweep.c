@@ -72,6 +72,8 @@ int sweep_run(unsigned int least, unsigned int most, sweep_measure_fn measure, v
 	if (ret->n > 0) {
 		ret->knee = knee_find(ret->points, ret->n);
 		ret->best = knee_best(ret->points, ret->n);
+		/* A depth between two others can turn out to have more than the last. */
+		ret->grows = ret->grows && ret->best == ret->n - 1;
 	}
 	return 0;
 }

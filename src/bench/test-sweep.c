@@ -57,6 +57,22 @@ static void little(void)
 	ok(w.n == 1 && w.knee == 0 && !w.grows, "is the knee of itself");
 }
 
+/* Grows to 3 and has less at 4, but more than at 2: what growing finds first is not the end of it. */
+static int humped(unsigned int depth, double *ret_throughput, void *arg, struct err *err)
+{
+	*ret_throughput = depth == 4 ? 2.5 : depth;
+	return 0;
+}
+
+static void hump(void)
+{
+	struct err err = ERR_NULL;
+	struct sweep w;
+
+	is_i64(sweep_run(1, 4, humped, NULL, &w, &err), 0, "a store that has less at the last depth");
+	ok(w.points[w.best].depth == 3 && !w.grows, "does not grow there");
+}
+
 static void ends(void)
 {
 	struct store s = STORE(0.002, 5000);
@@ -79,6 +95,7 @@ static void ends(void)
 int main(void)
 {
 	little();
+	hump();
 	ends();
 	return tap_done();
 }

@@ -253,7 +253,7 @@ def c010(t):
 @book.row('C003', 'Connect that is refused')
 def c003(t):
     for name, status, result, words in (('Invalid Host', n.CONNECT_HOST, 0, ['Invalid Host']),
-                                        ('Invalid Parameters, SUBNQN', n.CONNECT_PARAM, 256 | 1 << 16, ['Invalid Parameters', '256']),
+                                        ('Invalid Parameters, SUBNQN', n.CONNECT_PARAM, 256 | 1 << 16, ['Invalid Parameters', 'no subsystem']),
                                         ('Controller Busy', n.CONNECT_BUSY, 0, ['Busy'])):
         with t.case('%s: said by name, not tried again for ever' % name):
             def refuse(self, c, p, status=status, result=result):

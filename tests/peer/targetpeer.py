@@ -186,8 +186,8 @@ class Target:
             c = Connection(self, sock, len(self.connections) + 1)
             t = threading.Thread(target=self._serve, args=(c,), daemon=True)
             self.connections.append(c)
+            t.start() # before close() may find it: what is not started cannot be joined
             self.threads.append(t)
-            t.start()
 
     def _serve(self, c):
         try:
