@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes seeds for fuzz-config into a directory: one text for each thing that can be said. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/util.h"
+#include "tests/fuzz/seed.h"
 
 #define REQUEST "{\"schema\":\"penstock.control/1\",\"method\":"
 
-static const struct {
-	char kind; /* byte 0 of fuzz-config */
-	const char *text;
-} seeds[] = {
+/* The kind is byte 0 of fuzz-config. */
+static const struct seed_text seeds[] = {
 	{ 0, "listeners:\n  - address: tcp://127.0.0.1:4420\n    advertise: 10.0.2.2\n"
 	     "  - { address: 'tcp://[::1]:4421', subsystems: [nqn.2026-11.io.penstock:b] }\n"
 	     "subsystems:\n  - nqn: nqn.2026-11.io.penstock:a\n    serial: A1\n    model: M\n    allow: [any]\n"
@@ -59,21 +54,6 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
-		return 2;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(seeds); i++) {
-		size_t n = strlen(seeds[i].text);
-		char path[4096];
-		FILE *f;
-
-		snprintf(path, sizeof(path), "%s/seed-%zu", argv[1], i);
-		f = fopen(path, "wb");
-		if (!f || fputc(seeds[i].kind, f) == EOF || fwrite(seeds[i].text, 1, n, f) != n || fclose(f)) {
-			perror(path);
-			return 1;
-		}
-	}
+	seed_save_texts(seed_directory(argc, argv), seeds, ARRAY_SIZE(seeds));
 	return 0;
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes seeds for fuzz-discovery into a directory: one thing that is wrong, or rare, in each. */
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/util.h"
 #include "nvme/feature.h"
 #include "nvme/identify.h"
 #include "nvme/log.h"
 #include "nvme/status.h"
+#include "tests/fuzz/seed.h"
 
 /* As in fuzz-discovery.c. */
 enum { CONTROL, CTRL, NS, LIST, DESC, LIMITS, LOG };
@@ -51,15 +48,7 @@ static void event(void)
 
 static void save(const char *dir, const char *name)
 {
-	char path[4096];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/seed-%s", dir, name);
-	f = fopen(path, "wb");
-	if (!f || fwrite(seed, 1, len, f) != len || fclose(f)) {
-		perror(path);
-		exit(1);
-	}
+	seed_save(dir, name, seed, len);
 }
 
 static void one(const char *dir, const char *name, unsigned int flags, unsigned int page, size_t offset,
@@ -202,13 +191,11 @@ static void walks(const char *dir)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
-		return 2;
-	}
-	controllers(argv[1]);
-	namespaces(argv[1]);
-	logs(argv[1]);
-	walks(argv[1]);
+	const char *dir = seed_directory(argc, argv);
+
+	controllers(dir);
+	namespaces(dir);
+	logs(dir);
+	walks(dir);
 	return 0;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes seeds for fuzz-json into a directory: texts as our programs write them. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/util.h"
+#include "tests/fuzz/seed.h"
 
 #define MANIFEST "{\"schema\":\"penstock.dataset-manifest/"
 #define REST                                                                                       \
@@ -12,10 +9,8 @@
 #define HIST "hist/1 7 41 3 600 100 300 100:1 164:2"
 #define REPORT "\"latency_us\":{\"mean\":200,\"p95\":1},\"latency_histogram\":\"" HIST "\","
 
-static const struct {
-	char kind; /* byte 0 of fuzz-json */
-	const char *text;
-} seeds[] = {
+/* The kind is byte 0 of fuzz-json. */
+static const struct seed_text seeds[] = {
 	{ 0, MANIFEST "1\"," REST "\"samples\":8,\"sample_bytes\":1000,\"sample_stddev_bytes\":100}" },
 	{ 0, MANIFEST "2\"," REST "\"samples\":8,\"sample_bytes\":1000,\"sample_stddev_bytes\":0,\"format\":"
 		      "\"packed\",\"samples_per_file\":5,\"rows_per_group\":0}" },
@@ -46,21 +41,6 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
-		return 2;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(seeds); i++) {
-		size_t n = strlen(seeds[i].text);
-		char path[4096];
-		FILE *f;
-
-		snprintf(path, sizeof(path), "%s/seed-%zu", argv[1], i);
-		f = fopen(path, "wb");
-		if (!f || fputc(seeds[i].kind, f) == EOF || fwrite(seeds[i].text, 1, n, f) != n || fclose(f)) {
-			perror(path);
-			return 1;
-		}
-	}
+	seed_save_texts(seed_directory(argc, argv), seeds, ARRAY_SIZE(seeds));
 	return 0;
 }

@@ -3,13 +3,9 @@
  * Writes seeds for fuzz-tar into a directory: archives as several writers make them, one form each,
  * so that the fuzzer need not find a header by chance.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/util.h"
 #include "feed/tar-format.h"
 #include "feed/tar.h"
+#include "tests/fuzz/seed.h"
 
 enum { CAP = 65536 };
 
@@ -25,15 +21,7 @@ static void begin(unsigned int flags)
 
 static void save(const char *dir, const char *name)
 {
-	char path[4096];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/seed-%s", dir, name);
-	f = fopen(path, "wb");
-	if (!f || fwrite(seed, 1, len, f) != len || fclose(f)) {
-		perror(path);
-		exit(1);
-	}
+	seed_save(dir, name, seed, len);
 }
 
 /* Contents, or the text of an extended header; up to the next block. */
@@ -155,11 +143,9 @@ static void others(const char *dir)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
-		return 2;
-	}
-	forms(argv[1]);
-	others(argv[1]);
+	const char *dir = seed_directory(argc, argv);
+
+	forms(dir);
+	others(dir);
 	return 0;
 }

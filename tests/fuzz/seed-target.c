@@ -3,14 +3,11 @@
  * Writes seeds for fuzz-target into a directory: sessions that make sense, so that the fuzzer starts
  * behind Connect and knows what commands look like.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "nvme/cmd.h"
 #include "nvme/feature.h"
 #include "nvme/log.h"
 #include "nvme/vendor.h"
+#include "tests/fuzz/seed.h"
 
 enum { CAP = 4096 };
 enum { OPEN, BYTES, COMMAND, DATA, STORE, TIME, CLOSE, ARENA, FILLED };
@@ -89,15 +86,7 @@ static void start(unsigned int flags)
 
 static void save(const char *dir, const char *name)
 {
-	char path[4096];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/seed-%s", dir, name);
-	f = fopen(path, "wb");
-	if (!f || fwrite(seed, 1, len, f) != len || fclose(f)) {
-		perror(path);
-		exit(1);
-	}
+	seed_save(dir, name, seed, len);
 }
 
 static void rw(unsigned int conn, uint8_t opc, uint32_t nsid, uint32_t nlb, unsigned int block,
@@ -547,26 +536,24 @@ static void trouble(const char *dir)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
-		return 2;
-	}
-	io(argv[1], 0, "io");
-	io(argv[1], 3, "io-digests");
-	io(argv[1], 4, "io-sqflow");
-	io(argv[1], 0xf0, "io-pda");
-	admin(argv[1]);
-	trouble(argv[1]);
-	reservations(argv[1], NVME_RTYPE_WRITE_EXCLUSIVE, "reserved-writes");
-	reservations(argv[1], NVME_RTYPE_EXCLUSIVE_ACCESS_REGISTRANTS, "reserved-registrants");
-	reservations(argv[1], NVME_RTYPE_EXCLUSIVE_ACCESS_ALL, "reserved-all");
-	fusing(argv[1]);
-	rare(argv[1]);
-	aborts(argv[1]);
-	pages(argv[1]);
-	discovery(argv[1]);
-	properties(argv[1]);
-	fence(argv[1]);
-	hungry(argv[1]);
+	const char *dir = seed_directory(argc, argv);
+
+	io(dir, 0, "io");
+	io(dir, 3, "io-digests");
+	io(dir, 4, "io-sqflow");
+	io(dir, 0xf0, "io-pda");
+	admin(dir);
+	trouble(dir);
+	reservations(dir, NVME_RTYPE_WRITE_EXCLUSIVE, "reserved-writes");
+	reservations(dir, NVME_RTYPE_EXCLUSIVE_ACCESS_REGISTRANTS, "reserved-registrants");
+	reservations(dir, NVME_RTYPE_EXCLUSIVE_ACCESS_ALL, "reserved-all");
+	fusing(dir);
+	rare(dir);
+	aborts(dir);
+	pages(dir);
+	discovery(dir);
+	properties(dir);
+	fence(dir);
+	hungry(dir);
 	return 0;
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes seeds for fuzz-uri into a directory: what people would write, one text each. */
-#include <stdio.h>
-#include <string.h>
+#include "tests/fuzz/seed.h"
 
-#include "base/util.h"
-
-static const struct {
-	char language; /* byte 0 of fuzz-uri */
-	const char *text;
-} seeds[] = {
+/* The kind is byte 0 of fuzz-uri. */
+static const struct seed_text seeds[] = {
 	{ 0, "nvme+tcp://127.0.0.1/nqn.2026-11.io.penstock:default" },
 	{ 0, "nvme+tcp://[::1]:4420/nqn.2014-08.org.nvmexpress:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6/7" },
 	{ 0, "nvme+tcp://h:1/nqn.2026-11.io.penstock:a/b/2?queues=4&depth=64&hdgst=1&ddgst=0&sample=off" },
@@ -50,21 +45,6 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
-		return 2;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(seeds); i++) {
-		size_t n = strlen(seeds[i].text);
-		char path[4096];
-		FILE *f;
-
-		snprintf(path, sizeof(path), "%s/seed-%zu", argv[1], i);
-		f = fopen(path, "wb");
-		if (!f || fputc(seeds[i].language, f) == EOF || fwrite(seeds[i].text, 1, n, f) != n || fclose(f)) {
-			perror(path);
-			return 1;
-		}
-	}
+	seed_save_texts(seed_directory(argc, argv), seeds, ARRAY_SIZE(seeds));
 	return 0;
 }
