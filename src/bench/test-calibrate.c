@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "bench/generate.h"
+#include "bench/test-help.h"
 #include "tests/tap.h"
 
 #define MS UINT64_C(1000000)
@@ -63,23 +63,6 @@ static atomic_bool stop;
 static struct calibrate_result r;
 static const char *const uris[] = { uri };
 
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void sleep_until(uint64_t ns)
-{
-	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-}
-
-static const struct bench_clock clock_test = { .now = now, .sleep_until = sleep_until };
-
 static struct calibrate_options options(void)
 {
 	struct calibrate_options o = { .train = {
@@ -110,13 +93,7 @@ static int run(const struct calibrate_options *o)
 
 static bool noted(const char *words)
 {
-	const struct bench_notes *n = &r.runs[CALIBRATE_COLD].all.notes;
-
-	for (unsigned int i = 0; i < n->count; i++) {
-		if (strstr(n->text[i], words))
-			return true;
-	}
-	return false;
+	return test_noted(&r.runs[CALIBRATE_COLD].all.notes, words);
 }
 
 static bool dataset(void)

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "bench/checkpoint-book.h"
+#include "bench/test-help.h"
 #include "tests/tap.h"
 
 enum { VOLUME = 24 << 20 };
@@ -22,23 +22,6 @@ static int fd[2];
 static atomic_bool stop;
 static const char *const uris[] = { uri[0], uri[1] };
 static struct checkpoint_result r;
-
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void sleep_until(uint64_t ns)
-{
-	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-}
-
-static const struct bench_clock clock_test = { .now = now, .sleep_until = sleep_until };
 
 /* 8 ranks of 13.09 GiB, a hundred-thousandth of it: 1.1 MB together. */
 static struct checkpoint_options options(bool restore)
@@ -78,11 +61,7 @@ static void refused(const struct checkpoint_options *o, int want, const char *wo
 
 static bool noted(const char *words)
 {
-	for (unsigned int i = 0; i < r.all.notes.count; i++) {
-		if (strstr(r.all.notes.text[i], words))
-			return true;
-	}
-	return false;
+	return test_noted(&r.all.notes, words);
 }
 
 static struct book head(int volume)

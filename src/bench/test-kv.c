@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/rng.h"
 #include "base/util.h"
 #include "bench/kv-pages.h"
+#include "bench/test-help.h"
 #include "tests/tap.h"
 
 #define MS UINT64_C(1000000)
@@ -25,23 +25,6 @@ static int fd;
 static atomic_bool stop;
 static const char *const uris[] = { uri };
 static struct kv_result r;
-
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void sleep_until(uint64_t ns)
-{
-	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-}
-
-static const struct bench_clock clock_test = { .now = now, .sleep_until = sleep_until };
 
 static void pages(void)
 {
@@ -113,11 +96,7 @@ static int run(const struct kv_options *o)
 
 static bool noted(const char *words)
 {
-	for (unsigned int i = 0; i < r.all.notes.count; i++) {
-		if (strstr(r.all.notes.text[i], words))
-			return true;
-	}
-	return false;
+	return test_noted(&r.all.notes, words);
 }
 
 /* What holds of any run without errors. */

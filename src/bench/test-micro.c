@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "bench/stamp.h"
+#include "bench/test-help.h"
 #include "tests/tap.h"
 
 enum { BLOCK = 4096, BLOCKS = 64, SIZE = BLOCK * BLOCKS };
@@ -29,29 +29,19 @@ static pthread_t main_thread;
 
 static uint64_t now(void)
 {
-	struct timespec ts;
-
 	if (hook && !pthread_equal(pthread_self(), main_thread))
 		hook();
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return test_now();
 }
 
-static void sleep_until(uint64_t ns)
-{
-	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-}
-
-static const struct bench_clock clock_test = { .now = now, .sleep_until = sleep_until };
+static const struct bench_clock clock_hooked = { .now = now, .sleep_until = test_sleep_until };
 static const char *const uris[] = { uri };
 static struct micro_result r;
 
 static struct micro_options options(enum pattern_kind kind)
 {
 	return (struct micro_options){
-		.target = { .uris = uris, .uri_count = 1, .clock = &clock_test, .stop = &stop },
+		.target = { .uris = uris, .uri_count = 1, .clock = &clock_hooked, .stop = &stop },
 		.kind = kind,
 		.read_percent = 50,
 		.block_bytes = BLOCK,

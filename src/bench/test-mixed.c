@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "bench/generate.h"
 #include "bench/guard.h"
+#include "bench/test-help.h"
 #include "tests/tap.h"
 
 #define MS UINT64_C(1000000)
@@ -26,22 +26,6 @@ static atomic_bool stop;
 static const char *const uris[] = { uri };
 static struct mixed_result r;
 
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void sleep_until(uint64_t ns)
-{
-	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-}
-
-static const struct bench_clock clock_test = { .now = now, .sleep_until = sleep_until };
 static const struct bench_target target = { .uris = uris, .uri_count = 1, .clock = &clock_test, .stop = &stop };
 static const struct manifest manifest = {
 	.workload = "unet3d",

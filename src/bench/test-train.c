@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "bench/generate.h"
+#include "bench/test-help.h"
 #include "tests/tap.h"
 
 #define MS UINT64_C(1000000)
@@ -24,22 +24,6 @@ static char uri[64];
 static int fd;
 static atomic_bool stop;
 
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void sleep_until(uint64_t ns)
-{
-	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-}
-
-static const struct bench_clock clock_test = { .now = now, .sleep_until = sleep_until };
 static const char *const uris[] = { uri };
 static struct train_result r;
 static const struct manifest manifest = {
@@ -108,11 +92,7 @@ static uint64_t parts(const struct pst_timing *t)
 
 static bool noted(const char *words)
 {
-	for (unsigned int i = 0; i < r.all.notes.count; i++) {
-		if (strstr(r.all.notes.text[i], words))
-			return true;
-	}
-	return false;
+	return test_noted(&r.all.notes, words);
 }
 
 static void two_accelerators(void)
