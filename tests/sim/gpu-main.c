@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "env.h"
 #include "gpu-run.h"
 #include "tests/tap.h"
 
@@ -103,14 +104,6 @@ static void planted(enum gpu_plant plant, uint64_t first, const char *what)
 	while (i < PLANT_SEEDS && run_one(first + i, plant))
 		i++;
 	ok(i < PLANT_SEEDS && total.content, "%s is found out, by seed %" PRIu64, what, first + i);
-}
-
-static uint64_t from_environment(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-	uint64_t v;
-
-	return text && parse_u64(text, &v) == 0 ? v : otherwise;
 }
 
 static void suite(void)

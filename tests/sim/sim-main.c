@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "env.h"
 #include "run.h"
 #include "tests/tap.h"
 
@@ -216,14 +217,6 @@ static void report(double took)
 		if (s->blows[i])
 			printf(" %s=%" PRIu64, plan_blow_name((enum plan_blow)i), s->blows[i]);
 	printf("\n");
-}
-
-static uint64_t from_environment(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-	uint64_t v;
-
-	return text && parse_u64(text, &v) == 0 ? v : otherwise;
 }
 
 static void suite(void)
